@@ -1,0 +1,1 @@
+//! The wire: requests in, replies out. Knows nothing of limits or keys.
