@@ -1,4 +1,6 @@
 //! Tollgate: a self-hosted, Redis-compatible rate-limit server.
 //!
-//! Modules in dependency order: [`protocol`] reads and writes the wire.
+//! Modules in dependency order: [`core`] decides, [`protocol`] reads and writes the wire.
+pub mod core;
 pub mod protocol;
+pub mod store;
