@@ -26,9 +26,17 @@ impl Clock {
     /// time stands before that, no time has passed.
     #[allow(clippy::disallowed_methods)]
     pub fn system(not_before: Timestamp) -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        let wall = u64::try_from(since_epoch.as_nanos()).ok().and_then(Timestamp::from_ns).unwrap_or(Timestamp::MAX);
-        Self::System { wall: wall.max(not_before), anchor: Instant::now() }
+        let since_epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or(Duration::ZERO);
+        let wall = u64::try_from(since_epoch.as_nanos())
+            .ok()
+            .and_then(Timestamp::from_ns)
+            .unwrap_or(Timestamp::MAX);
+        Self::System {
+            wall: wall.max(not_before),
+            anchor: Instant::now(),
+        }
     }
 
     /// A clock for tests, starting at 1700000000000 ms or at `not_before` if that is later.
@@ -43,7 +51,9 @@ impl Clock {
         match self {
             Self::System { wall, anchor } => {
                 let elapsed = Instant::now().saturating_duration_since(*anchor).as_nanos();
-                let ns = wall.as_ns().saturating_add(u64::try_from(elapsed).unwrap_or(u64::MAX));
+                let ns = wall
+                    .as_ns()
+                    .saturating_add(u64::try_from(elapsed).unwrap_or(u64::MAX));
                 Timestamp::from_ns(ns).unwrap_or(Timestamp::MAX)
             }
             Self::Manual(now) => *now.lock(),
@@ -84,7 +94,10 @@ mod tests {
         let second = Span::from_ns(1_000_000_000).expect("a span");
         assert_eq!(clock.advance(second), Some(start.after(second)));
         assert_eq!(clock.set(Timestamp::ZERO), Some(start.after(second)));
-        assert_eq!(clock.advance(second), Some(start.after(second).after(second)));
+        assert_eq!(
+            clock.advance(second),
+            Some(start.after(second).after(second))
+        );
         assert_eq!(clock.set(Timestamp::MAX), Some(Timestamp::MAX));
         assert_eq!(clock.advance(second), None);
     }
@@ -93,7 +106,9 @@ mod tests {
     fn a_clock_starts_no_earlier_than_the_snapshot() {
         assert_eq!(Clock::manual(Timestamp::MAX).now(), Timestamp::MAX);
         assert!(Clock::system(Timestamp::MAX).now() >= Timestamp::MAX);
-        assert!(Clock::system(Timestamp::ZERO).now() > Timestamp::from_ns(MANUAL_START_NS).unwrap());
+        assert!(
+            Clock::system(Timestamp::ZERO).now() > Timestamp::from_ns(MANUAL_START_NS).unwrap()
+        );
         assert_eq!(Clock::system(Timestamp::ZERO).advance(Span::ZERO), None);
     }
 }

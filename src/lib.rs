@@ -1,6 +1,13 @@
 //! Tollgate: a self-hosted, Redis-compatible rate-limit server.
-//!
-//! Modules in dependency order: [`core`] decides, [`protocol`] reads and writes the wire.
+pub mod clients;
+pub mod clock;
+pub mod command;
 pub mod core;
+pub mod engine;
+pub mod metrics;
+pub mod password;
+pub mod persistence;
 pub mod protocol;
+pub mod session;
+pub mod settings;
 pub mod store;

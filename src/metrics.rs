@@ -107,8 +107,13 @@ impl Metrics {
     /// Starts counting anew.
     pub fn reset(&self) {
         let all = [
-            &self.commands, &self.errors, &self.granted, &self.denied,
-            &self.connections, &self.rejected_connections, &self.forgotten_keys,
+            &self.commands,
+            &self.errors,
+            &self.granted,
+            &self.denied,
+            &self.connections,
+            &self.rejected_connections,
+            &self.forgotten_keys,
         ];
         all.iter().for_each(|total| total.store(0, Relaxed));
     }

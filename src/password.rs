@@ -18,7 +18,11 @@ impl Password {
     /// # Errors
     /// Longer than [`PASSWORD_MAX`].
     pub fn new(bytes: &[u8]) -> Result<Self, PasswordTooLong> {
-        if bytes.len() > PASSWORD_MAX { Err(PasswordTooLong) } else { Ok(Self(bytes.into())) }
+        if bytes.len() > PASSWORD_MAX {
+            Err(PasswordTooLong)
+        } else {
+            Ok(Self(bytes.into()))
+        }
     }
 
     /// True if a password is asked for.
@@ -48,7 +52,11 @@ fn padded(bytes: &[u8]) -> [u8; PASSWORD_MAX] {
 
 impl fmt::Debug for Password {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_set() { "Password(set)" } else { "Password(none)" })
+        f.write_str(if self.is_set() {
+            "Password(set)"
+        } else {
+            "Password(none)"
+        })
     }
 }
 
@@ -72,7 +80,14 @@ mod tests {
     fn only_the_same_bytes_match() {
         let password = Password::new(b"s3cret").unwrap();
         assert!(password.matches(b"s3cret"));
-        for wrong in [&b""[..], b"s3cre", b"s3cret\0", b"S3cret", &[0; 600], &[b's'; PASSWORD_MAX]] {
+        for wrong in [
+            &b""[..],
+            b"s3cre",
+            b"s3cret\0",
+            b"S3cret",
+            &[0; 600],
+            &[b's'; PASSWORD_MAX],
+        ] {
             assert!(!password.matches(wrong), "{wrong:?}");
         }
     }
@@ -81,13 +96,23 @@ mod tests {
     fn length_ends_at_the_bound() {
         let longest = [b'x'; PASSWORD_MAX];
         assert!(Password::new(&longest).unwrap().matches(&longest));
-        assert!(!Password::new(&longest).unwrap().matches(&[b'x'; PASSWORD_MAX + 1]));
-        assert_eq!(Password::new(&[b'x'; PASSWORD_MAX + 1]), Err(PasswordTooLong));
+        assert!(
+            !Password::new(&longest)
+                .unwrap()
+                .matches(&[b'x'; PASSWORD_MAX + 1])
+        );
+        assert_eq!(
+            Password::new(&[b'x'; PASSWORD_MAX + 1]),
+            Err(PasswordTooLong)
+        );
     }
 
     #[test]
     fn debug_does_not_show_it() {
-        assert_eq!(format!("{:?}", Password::new(b"s3cret").unwrap()), "Password(set)");
+        assert_eq!(
+            format!("{:?}", Password::new(b"s3cret").unwrap()),
+            "Password(set)"
+        );
         assert_eq!(format!("{:?}", Password::default()), "Password(none)");
     }
 }

@@ -9,8 +9,7 @@ use crate::store::KEY_BYTES_MAX;
 /// What an amount takes.
 pub const AMOUNT: &str = "an integer from 1 to 1000000000000";
 /// What a duration takes.
-pub const DURATION: &str =
-    "a whole number of milliseconds, or a decimal with one of the units ns us ms s m h d, up to 3650 days";
+pub const DURATION: &str = "a whole number of milliseconds, or a decimal with one of the units ns us ms s m h d, up to 3650 days";
 
 /// A place among the arguments of a request.
 #[derive(Clone, Copy)]
@@ -47,7 +46,9 @@ impl<'a> Cursor<'a> {
 
     /// Takes the next argument if it is this keyword, in any case.
     pub fn keyword(&mut self, word: &str) -> bool {
-        let found = self.peek().is_some_and(|argument| argument.eq_ignore_ascii_case(word.as_bytes()));
+        let found = self
+            .peek()
+            .is_some_and(|argument| argument.eq_ignore_ascii_case(word.as_bytes()));
         self.at += usize::from(found);
         found
     }
@@ -98,7 +99,9 @@ impl<'a> Cursor<'a> {
     /// Takes a duration above zero.
     pub fn duration(&mut self, name: &'static str) -> Result<Span, Error> {
         const TAKES: &str = "above 0: a whole number of milliseconds, or a decimal with one of the units ns us ms s m h d, up to 3650 days";
-        self.value(name, TAKES, |text| number::duration(text).filter(|span| *span > Span::ZERO))
+        self.value(name, TAKES, |text| {
+            number::duration(text).filter(|span| *span > Span::ZERO)
+        })
     }
 
     /// Checks that nothing is left.

@@ -9,6 +9,7 @@ use crate::persistence::SaveStatus;
 use crate::protocol::Reply;
 use crate::settings::Settings;
 use crate::store::Store;
+use std::sync::Arc;
 
 /// What all connections share.
 pub struct Shared {
@@ -27,7 +28,7 @@ pub struct Shared {
     /// What was counted.
     pub metrics: Metrics,
     /// How the snapshots go.
-    pub saves: SaveStatus,
+    pub saves: Arc<SaveStatus>,
 }
 
 /// One command's view: the server, its connection, its reply, and the instant it runs at.

@@ -53,12 +53,20 @@ pub struct Outcome {
 /// # Errors
 /// As [`Entry::draft`]; nothing is spent then.
 pub fn decide(context: &mut Context<'_>, rules: &[Rule<'_>], mode: Mode) -> Result<Outcome, Error> {
-    let (store, database, now) = (&context.shared.store, context.connection.database, context.now);
+    let (store, database, now) = (
+        &context.shared.store,
+        context.connection.database,
+        context.now,
+    );
     let outcome = match rules {
-        [rule] => store.with_key(database, rule.key, now, |entry| on_entries(std::slice::from_mut(entry), rules, mode, now)),
+        [rule] => store.with_key(database, rule.key, now, |entry| {
+            on_entries(std::slice::from_mut(entry), rules, mode, now)
+        }),
         _ => {
             let keys: SmallVec<[&[u8]; 4]> = rules.iter().map(|rule| rule.key).collect();
-            store.with_keys(database, &keys, now, |entries| on_entries(entries, rules, mode, now))
+            store.with_keys(database, &keys, now, |entries| {
+                on_entries(entries, rules, mode, now)
+            })
         }
     }?;
     if mode != Mode::Peek {
@@ -68,12 +76,21 @@ pub fn decide(context: &mut Context<'_>, rules: &[Rule<'_>], mode: Mode) -> Resu
     Ok(outcome)
 }
 
-fn on_entries(entries: &mut [Entry], rules: &[Rule<'_>], mode: Mode, now: Timestamp) -> Result<Outcome, Error> {
+fn on_entries(
+    entries: &mut [Entry],
+    rules: &[Rule<'_>],
+    mode: Mode,
+    now: Timestamp,
+) -> Result<Outcome, Error> {
     let mut drafts: SmallVec<[Draft<'_>; 1]> = SmallVec::new();
     for (entry, rule) in entries.iter_mut().zip(rules) {
         drafts.push(entry.draft(&rule.limit, now)?);
     }
-    let when: SmallVec<[Earliest; 2]> = drafts.iter().zip(rules).map(|(draft, rule)| draft.earliest(rule.cost)).collect();
+    let when: SmallVec<[Earliest; 2]> = drafts
+        .iter()
+        .zip(rules)
+        .map(|(draft, rule)| draft.earliest(rule.cost))
+        .collect();
     let earliest = when.iter().copied().max().unwrap_or(Earliest::Never);
     let granted = match (mode, earliest) {
         (_, Earliest::Never) => false,
@@ -88,20 +105,41 @@ fn on_entries(entries: &mut [Entry], rules: &[Rule<'_>], mode: Mode, now: Timest
         }
         let (standing, paused) = (draft.standing(), draft.is_paused());
         let (remaining, reset_after) = (standing.remaining, standing.reset_after);
-        rows.push(Row { earliest, capacity: rule.limit.capacity(), remaining, reset_after, paused });
+        rows.push(Row {
+            earliest,
+            capacity: rule.limit.capacity(),
+            remaining,
+            reset_after,
+            paused,
+        });
     }
     if spends {
         drafts.into_iter().for_each(Draft::commit);
     }
     let binding = binding(&rows, granted);
-    Ok(Outcome { granted, earliest, binding, rows })
+    Ok(Outcome {
+        granted,
+        earliest,
+        binding,
+        rows,
+    })
 }
 
 fn binding(rows: &[Row], granted: bool) -> usize {
     let binds_more = |row: &Row, than: &Row| {
-        if granted { row.remaining < than.remaining } else { row.earliest > than.earliest }
+        if granted {
+            row.remaining < than.remaining
+        } else {
+            row.earliest > than.earliest
+        }
     };
-    (1..rows.len()).fold(0, |best, index| if binds_more(&rows[index], &rows[best]) { index } else { best })
+    (1..rows.len()).fold(0, |best, index| {
+        if binds_more(&rows[index], &rows[best]) {
+            index
+        } else {
+            best
+        }
+    })
 }
 
 /// The reply's number for a wait: milliseconds, rounded up, or -2 for never.
@@ -120,7 +158,11 @@ impl Outcome {
 
     /// `retry_after_ms`: -1 when granted, -2 when it can never be.
     pub fn retry_after_ms(&self) -> i64 {
-        if self.granted { -1 } else { milliseconds(self.earliest) }
+        if self.granted {
+            -1
+        } else {
+            milliseconds(self.earliest)
+        }
     }
 
     /// Writes the reply that `INFO` asks for.
@@ -137,14 +179,26 @@ impl Outcome {
         number(reply, "remaining", bound.remaining as i64);
         number(reply, "reset_after_ms", bound.reset_after.ceil_ms());
         reply.bulk(b"limited_by");
-        if self.granted { reply.null() } else { reply.bulk(rules[self.binding].key) }
-        number(reply, "paused", i64::from(self.rows.iter().any(|row| row.paused)));
+        if self.granted {
+            reply.null()
+        } else {
+            reply.bulk(rules[self.binding].key)
+        }
+        number(
+            reply,
+            "paused",
+            i64::from(self.rows.iter().any(|row| row.paused)),
+        );
         reply.bulk(b"ticket");
         reply.null();
         reply.bulk(b"rules");
         reply.array(rules.len());
         for (rule, row) in rules.iter().zip(&self.rows) {
-            let retry = if self.granted || row.earliest.is_now() { -1 } else { milliseconds(row.earliest) };
+            let retry = if self.granted || row.earliest.is_now() {
+                -1
+            } else {
+                milliseconds(row.earliest)
+            };
             reply.map(6);
             reply.bulk(b"key");
             reply.bulk(rule.key);

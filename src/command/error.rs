@@ -55,10 +55,12 @@ impl Error {
     /// Redis's generic syntax error.
     pub const SYNTAX: Self = Self::Redis(Cow::Borrowed("ERR syntax error"));
     /// Redis's text for an unreadable integer.
-    pub const NOT_AN_INTEGER: Self = Self::Redis(Cow::Borrowed("ERR value is not an integer or out of range"));
+    pub const NOT_AN_INTEGER: Self =
+        Self::Redis(Cow::Borrowed("ERR value is not an integer or out of range"));
     /// A key of another kind.
-    pub const WRONG_TYPE: Self =
-        Self::Redis(Cow::Borrowed("WRONGTYPE Operation against a key holding the wrong kind of value"));
+    pub const WRONG_TYPE: Self = Self::Redis(Cow::Borrowed(
+        "WRONGTYPE Operation against a key holding the wrong kind of value",
+    ));
 
     /// An argument that is not what it must be.
     pub const fn argument(name: &'static str, takes: &'static str) -> Self {
@@ -92,23 +94,45 @@ impl fmt::Display for Error {
         match self {
             Self::Argument { name, takes } => write!(f, "ERR {name} must be {takes}"),
             Self::Missing(name) => write!(f, "ERR {name} is missing"),
-            Self::UnknownOption(word) => write!(f, "ERR syntax error: '{}' is not an option here", quoted(word)),
+            Self::UnknownOption(word) => write!(
+                f,
+                "ERR syntax error: '{}' is not an option here",
+                quoted(word)
+            ),
             Self::Repeated(option) => write!(f, "ERR syntax error: {option} is given twice"),
             Self::SameKey => write!(f, "ERR keys of the rules of one call must be distinct"),
             Self::TooManyRules => write!(f, "ERR rules of one call must be at most 16"),
             Self::Limit(LimitError::TooFine) => {
-                write!(f, "ERR capacity and rate cannot be held exactly: capacity times the rate's denominator (in nanoseconds) must be below 2^120")
+                write!(
+                    f,
+                    "ERR capacity and rate cannot be held exactly: capacity times the rate's denominator (in nanoseconds) must be below 2^120"
+                )
             }
             Self::Limit(LimitError::TooSlow) => {
-                write!(f, "ERR capacity and rate cannot be held exactly: capacity divided by rate must be below 2^53 milliseconds")
+                write!(
+                    f,
+                    "ERR capacity and rate cannot be held exactly: capacity divided by rate must be below 2^53 milliseconds"
+                )
             }
-            Self::Refused(Refusal::DebtTooLarge) => write!(f, "ERR cost must leave a debt of at most 3650 days of refill"),
+            Self::Refused(Refusal::DebtTooLarge) => write!(
+                f,
+                "ERR cost must leave a debt of at most 3650 days of refill"
+            ),
             Self::Refused(Refusal::CarryTooLarge) => {
-                write!(f, "ERR rate must be one under which what the key owes can be held exactly")
+                write!(
+                    f,
+                    "ERR rate must be one under which what the key owes can be held exactly"
+                )
             }
-            Self::Arity(command) => write!(f, "ERR wrong number of arguments for '{command}' command"),
+            Self::Arity(command) => {
+                write!(f, "ERR wrong number of arguments for '{command}' command")
+            }
             Self::UnknownCommand { name, arguments } => {
-                write!(f, "ERR unknown command '{}', with args beginning with: ", quoted(name))?;
+                write!(
+                    f,
+                    "ERR unknown command '{}', with args beginning with: ",
+                    quoted(name)
+                )?;
                 let mut room = QUOTED_BYTES_MAX;
                 for argument in arguments {
                     if room == 0 {
@@ -120,8 +144,15 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
-            Self::UnknownSubcommand { command, subcommand } => {
-                write!(f, "ERR unknown subcommand '{}'. Try {command} HELP.", quoted(subcommand))
+            Self::UnknownSubcommand {
+                command,
+                subcommand,
+            } => {
+                write!(
+                    f,
+                    "ERR unknown subcommand '{}'. Try {command} HELP.",
+                    quoted(subcommand)
+                )
             }
             Self::NoAuth => write!(f, "NOAUTH Authentication required."),
             Self::Redis(text) => write!(f, "{text}"),

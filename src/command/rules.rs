@@ -14,8 +14,7 @@ use smallvec::SmallVec;
 /// several times over, and few enough to lock together.
 pub const RULES_MAX: usize = 16;
 
-const RATE: &str =
-    "a decimal number of permits per second (80, 0.5) or per duration (100/m, 1/5m), from 1 per 3650 days to 1000000000 per second";
+const RATE: &str = "a decimal number of permits per second (80, 0.5) or per duration (100/m, 1/5m), from 1 per 3650 days to 1000000000 per second";
 
 /// One rule of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +60,11 @@ impl<'a> Call<'a> {
             Waits::UpTo => cursor.duration_or_zero("max_wait")?,
             Waits::Never => Span::ZERO,
         };
-        rules.push(Rule { key, limit, cost: cost(&mut cursor)? });
+        rules.push(Rule {
+            key,
+            limit,
+            cost: cost(&mut cursor)?,
+        });
         while cursor.keyword("AND") {
             if rules.len() == RULES_MAX {
                 return Err(Error::TooManyRules);
@@ -70,17 +73,29 @@ impl<'a> Call<'a> {
             if rules.iter().any(|rule: &Rule<'_>| rule.key == key) {
                 return Err(Error::SameKey);
             }
-            rules.push(Rule { key, limit, cost: cost(&mut cursor)? });
+            rules.push(Rule {
+                key,
+                limit,
+                cost: cost(&mut cursor)?,
+            });
         }
         let mut info = false;
         while cursor.option("INFO", &mut info)? {}
         cursor.finish()?;
-        Ok(Self { rules, max_wait, info })
+        Ok(Self {
+            rules,
+            max_wait,
+            info,
+        })
     }
 }
 
 fn cost(cursor: &mut Cursor<'_>) -> Result<u64, Error> {
-    if cursor.keyword("COST") { cursor.amount("cost") } else { Ok(1) }
+    if cursor.keyword("COST") {
+        cursor.amount("cost")
+    } else {
+        Ok(1)
+    }
 }
 
 /// Reads a `<limit>`.
@@ -100,24 +115,36 @@ pub fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, Error> {
     let capacity = if cursor.keyword("BUCKET") {
         cursor.amount("capacity")?
     } else {
-        const TAKES: &str = "an integer from 1 to 1000000000000, or one of the limits BUCKET, GCRA, PACE";
+        const TAKES: &str =
+            "an integer from 1 to 1000000000000, or one of the limits BUCKET, GCRA, PACE";
         cursor.value("capacity", TAKES, number::amount)?
     };
-    Ok(Limit::Bucket(BucketLimit::new(capacity, rate(cursor)?, Keeps::Permits)?))
+    Ok(Limit::Bucket(BucketLimit::new(
+        capacity,
+        rate(cursor)?,
+        Keeps::Permits,
+    )?))
 }
 
 /// A GCRA from its parameters, with errors that name them.
 pub fn gcra_limit(max_burst: u64, count: u64, period: Span) -> Result<Limit, Error> {
-    gcra::limit(max_burst, count, period).map(Limit::Bucket).map_err(|error| match error {
-        GcraError::Rate => Error::argument("count", "between 1 per 3650 days and 1000000000 per second of its period"),
-        GcraError::Limit(error) => error.into(),
-    })
+    gcra::limit(max_burst, count, period)
+        .map(Limit::Bucket)
+        .map_err(|error| match error {
+            GcraError::Rate => Error::argument(
+                "count",
+                "between 1 per 3650 days and 1000000000 per second of its period",
+            ),
+            GcraError::Limit(error) => error.into(),
+        })
 }
 
 /// Takes a `max_burst`.
 pub fn max_burst(cursor: &mut Cursor<'_>) -> Result<u64, Error> {
     const TAKES: &str = "an integer from 0 to 999999999999";
-    cursor.value("max_burst", TAKES, |text| number::integer(text).filter(|&burst| burst < number::AMOUNT_MAX))
+    cursor.value("max_burst", TAKES, |text| {
+        number::integer(text).filter(|&burst| burst < number::AMOUNT_MAX)
+    })
 }
 
 fn rate(cursor: &mut Cursor<'_>) -> Result<Rate, Error> {
@@ -125,8 +152,11 @@ fn rate(cursor: &mut Cursor<'_>) -> Result<Rate, Error> {
 }
 
 fn period(cursor: &mut Cursor<'_>) -> Result<Span, Error> {
-    const TAKES: &str = "above 0: a decimal with one of the units ns us ms s m h d, up to 3650 days";
-    cursor.value("period", TAKES, |text| number::duration_with_unit(text).filter(|span| *span > Span::ZERO))
+    const TAKES: &str =
+        "above 0: a decimal with one of the units ns us ms s m h d, up to 3650 days";
+    cursor.value("period", TAKES, |text| {
+        number::duration_with_unit(text).filter(|span| *span > Span::ZERO)
+    })
 }
 
 /// Where the keys of a call are: the first argument, and one behind each AND that the grammar finds.
@@ -169,7 +199,11 @@ pub const LIMIT: Argument = Argument::new(
         Argument::new("bucket", ArgumentKind::Block(&[CAPACITY, RATE_ARGUMENT])).token("BUCKET"),
         Argument::new(
             "gcra",
-            ArgumentKind::Block(&[Argument::integer("max_burst"), Argument::integer("count"), Argument::string("period")]),
+            ArgumentKind::Block(&[
+                Argument::integer("max_burst"),
+                Argument::integer("count"),
+                Argument::string("period"),
+            ]),
         )
         .token("GCRA"),
         RATE_ARGUMENT.token("PACE"),
@@ -182,8 +216,12 @@ pub const MAX_WAIT: Argument = Argument::string("max_wait");
 /// `[COST n]`, for the documentation.
 pub const COST: Argument = Argument::integer("cost").token("COST").optional();
 /// `[AND …]`, for the documentation.
-pub const MORE_RULES: Argument =
-    Argument::new("rule", ArgumentKind::Block(&[Argument::key("key"), LIMIT, COST])).token("AND").optional().multiple();
+pub const MORE_RULES: Argument = Argument::new(
+    "rule",
+    ArgumentKind::Block(&[Argument::key("key"), LIMIT, COST]),
+)
+.token("AND")
+.optional()
+.multiple();
 /// `[INFO]`, for the documentation.
 pub const INFO: Argument = Argument::flag("info", "INFO");
-

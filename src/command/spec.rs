@@ -104,12 +104,18 @@ pub struct Arity {
 impl Arity {
     /// Exactly `count`.
     pub const fn exactly(count: usize) -> Self {
-        Self { min: count, max: count }
+        Self {
+            min: count,
+            max: count,
+        }
     }
 
     /// `min` or more.
     pub const fn at_least(min: usize) -> Self {
-        Self { min, max: usize::MAX }
+        Self {
+            min,
+            max: usize::MAX,
+        }
     }
 
     /// From `min` to `max`.
@@ -179,7 +185,10 @@ impl Flags {
 
     /// The flags that `COMMAND` shows, by Redis's names.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::NAMES.into_iter().filter(move |(flag, _)| self.has(*flag)).map(|(_, name)| name)
+        Self::NAMES
+            .into_iter()
+            .filter(move |(flag, _)| self.has(*flag))
+            .map(|(_, name)| name)
     }
 }
 
@@ -203,9 +212,17 @@ pub enum Keys {
 
 impl Keys {
     /// One key, the first argument.
-    pub const ONE: Self = Self::Range { first: 1, last: 1, step: 1 };
+    pub const ONE: Self = Self::Range {
+        first: 1,
+        last: 1,
+        step: 1,
+    };
     /// Every argument is a key.
-    pub const ALL: Self = Self::Range { first: 1, last: -1, step: 1 };
+    pub const ALL: Self = Self::Range {
+        first: 1,
+        last: -1,
+        step: 1,
+    };
 
     /// First, last and step as `COMMAND` gives them.
     pub fn range(self) -> (i64, i64, i64) {
@@ -221,8 +238,15 @@ impl Keys {
         match self {
             Self::None => Vec::new(),
             Self::Range { first, last, step } => {
-                let end = if last < 0 { arguments.len() as i64 + last } else { last };
-                (first..arguments.len()).take_while(|&at| at as i64 <= end).step_by(step).collect()
+                let end = if last < 0 {
+                    arguments.len() as i64 + last
+                } else {
+                    last
+                };
+                (first..arguments.len())
+                    .take_while(|&at| at as i64 <= end)
+                    .step_by(step)
+                    .collect()
             }
             Self::Found(find) => find(arguments),
         }
@@ -268,7 +292,13 @@ pub enum ArgumentKind {
 impl Argument {
     /// An argument that must be there once.
     pub const fn new(name: &'static str, kind: ArgumentKind) -> Self {
-        Self { name, kind, token: None, optional: false, multiple: false }
+        Self {
+            name,
+            kind,
+            token: None,
+            optional: false,
+            multiple: false,
+        }
     }
 
     /// A key.
@@ -288,22 +318,35 @@ impl Argument {
 
     /// A keyword that may stand there.
     pub const fn flag(name: &'static str, token: &'static str) -> Self {
-        Self { token: Some(token), optional: true, ..Self::new(name, ArgumentKind::Token) }
+        Self {
+            token: Some(token),
+            optional: true,
+            ..Self::new(name, ArgumentKind::Token)
+        }
     }
 
     /// With a keyword in front.
     pub const fn token(self, token: &'static str) -> Self {
-        Self { token: Some(token), ..self }
+        Self {
+            token: Some(token),
+            ..self
+        }
     }
 
     /// May be left out.
     pub const fn optional(self) -> Self {
-        Self { optional: true, ..self }
+        Self {
+            optional: true,
+            ..self
+        }
     }
 
     /// May be repeated.
     pub const fn multiple(self) -> Self {
-        Self { multiple: true, ..self }
+        Self {
+            multiple: true,
+            ..self
+        }
     }
 
     /// Redis's name for the kind.
@@ -334,10 +377,13 @@ impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let body = |f: &mut fmt::Formatter<'_>| {
             let words = |f: &mut fmt::Formatter<'_>, between: &str| {
-                self.parts().iter().enumerate().try_for_each(|(index, part)| {
-                    let between = if index == 0 { "" } else { between };
-                    write!(f, "{between}{part}")
-                })
+                self.parts()
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(index, part)| {
+                        let between = if index == 0 { "" } else { between };
+                        write!(f, "{between}{part}")
+                    })
             };
             match (self.token, self.kind) {
                 (Some(token), ArgumentKind::Token) => write!(f, "{token}"),

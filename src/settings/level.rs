@@ -19,7 +19,8 @@ pub enum LogLevel {
 
 impl LogLevel {
     /// The names `--loglevel` takes.
-    pub const NAMES: &str = "trace, debug, verbose, notice (or info), warning (or warn), error, nothing";
+    pub const NAMES: &str =
+        "trace, debug, verbose, notice (or info), warning (or warn), error, nothing";
 
     /// From a name, in any case.
     pub fn parse(name: &[u8]) -> Option<Self> {
@@ -53,7 +54,10 @@ mod tests {
 
     #[test]
     fn the_shown_name_is_understood_again() {
-        for name in ["trace", "debug", "verbose", "notice", "info", "warning", "warn", "error", "nothing", "OFF"] {
+        for name in [
+            "trace", "debug", "verbose", "notice", "info", "warning", "warn", "error", "nothing",
+            "OFF",
+        ] {
             let level = LogLevel::parse(name.as_bytes()).unwrap();
             assert_eq!(LogLevel::parse(level.name().as_bytes()), Some(level));
         }

@@ -17,8 +17,10 @@ mod table;
 
 pub use level::LogLevel;
 pub use table::SetError;
-pub(crate) use table::{MAXCLIENTS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, SECONDS_MAX, max_pause, save, yes_no};
 use table::{Change, ROWS, find};
+pub(crate) use table::{
+    MAXCLIENTS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, SECONDS_MAX, max_pause, save, yes_no,
+};
 
 /// What was given at start; see [`Settings::new`]. [`Default`] is what the server does without flags.
 #[derive(Clone, Debug)]
@@ -192,12 +194,17 @@ impl Settings {
         let mut seen: Vec<&str> = Vec::with_capacity(pairs.len());
         for (name, value) in pairs {
             let row = find(name).ok_or_else(|| SetError::unknown(name))?;
-            let refused = |reason: String| SetError::Refused { name: row.name, reason };
+            let refused = |reason: String| SetError::Refused {
+                name: row.name,
+                reason,
+            };
             if seen.contains(&row.name) {
                 return Err(refused("duplicate parameter".to_owned()));
             }
             seen.push(row.name);
-            let parse = row.parse.ok_or_else(|| refused("can't set immutable config".to_owned()))?;
+            let parse = row
+                .parse
+                .ok_or_else(|| refused("can't set immutable config".to_owned()))?;
             changes.push(parse(value).map_err(refused)?);
         }
         changes.into_iter().for_each(|change| self.apply(change));
@@ -232,7 +239,9 @@ impl Default for Settings {
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("requirepass", &*self.requirepass.read()).finish_non_exhaustive()
+        f.debug_struct("Settings")
+            .field("requirepass", &*self.requirepass.read())
+            .finish_non_exhaustive()
     }
 }
 
@@ -263,7 +272,10 @@ mod tests {
             let shown = settings.get(name).unwrap();
             match settings.set(&[(name.as_bytes(), &shown)]) {
                 Ok(()) => assert_eq!(settings.get(name).unwrap(), shown, "{name}"),
-                Err(error) => assert!(error.to_string().ends_with("can't set immutable config"), "{error}"),
+                Err(error) => assert!(
+                    error.to_string().ends_with("can't set immutable config"),
+                    "{error}"
+                ),
             }
         }
     }
@@ -271,16 +283,23 @@ mod tests {
     #[test]
     fn a_refused_change_changes_nothing() {
         let settings = Settings::default();
-        let error = settings.set(&[(b"maxclients", b"5"), (b"timeout", b"-1")]).unwrap_err();
+        let error = settings
+            .set(&[(b"maxclients", b"5"), (b"timeout", b"-1")])
+            .unwrap_err();
         assert_eq!(
             error.to_string(),
             "CONFIG SET failed (possibly related to argument 'timeout') - argument must be between 0 and 315360000 inclusive"
         );
         assert_eq!(settings.maxclients(), 10_000);
-        let error = settings.set(&[(b"timeout", b"1"), (b"TIMEOUT", b"2")]).unwrap_err();
+        let error = settings
+            .set(&[(b"timeout", b"1"), (b"TIMEOUT", b"2")])
+            .unwrap_err();
         assert!(error.to_string().ends_with("duplicate parameter"));
         let error = settings.set(&[(b"no\r\nsuch", b"1")]).unwrap_err();
-        assert_eq!(error.to_string(), r"Unknown option or number of arguments for CONFIG SET - 'no\r\nsuch'");
+        assert_eq!(
+            error.to_string(),
+            r"Unknown option or number of arguments for CONFIG SET - 'no\r\nsuch'"
+        );
         assert_eq!(settings.timeout_seconds(), 0);
     }
 
@@ -291,10 +310,19 @@ mod tests {
         let sink = seen.clone();
         settings.on_loglevel(move |level| *sink.lock() = Some(level));
         settings
-            .set(&[(b"save", b""), (b"requirepass", b"pw"), (b"loglevel", b"warning"), (b"max-pause", b"90m")])
+            .set(&[
+                (b"save", b""),
+                (b"requirepass", b"pw"),
+                (b"loglevel", b"warning"),
+                (b"max-pause", b"90m"),
+            ])
             .unwrap();
         assert_eq!(settings.save_seconds(), 0);
-        assert!(settings.requires_password() && settings.password_matches(b"pw") && !settings.password_matches(b""));
+        assert!(
+            settings.requires_password()
+                && settings.password_matches(b"pw")
+                && !settings.password_matches(b"")
+        );
         assert_eq!(*seen.lock(), Some(LogLevel::Warn));
         assert_eq!(get(&settings, "max-pause"), "90m");
         assert!(!format!("{settings:?}").contains("pw"));

@@ -41,21 +41,44 @@ pub(super) struct Row {
 /// The table. `appendonly` and the two about memory are what tools ask Redis for; their answers are
 /// true of this server.
 pub(super) const ROWS: &[Row] = &[
-    Row { name: "appendonly", get: |_| text("no"), parse: None },
-    Row { name: "bind", get: |s| text(addresses(&s.fixed.bind)), parse: None },
+    Row {
+        name: "appendonly",
+        get: |_| text("no"),
+        parse: None,
+    },
+    Row {
+        name: "bind",
+        get: |s| text(addresses(&s.fixed.bind)),
+        parse: None,
+    },
     Row {
         name: "client-output-limit",
         get: |s| text(s.client_output_limit.load(Relaxed)),
-        parse: Some(|value| integer(value, OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::ClientOutputLimit)),
+        parse: Some(|value| {
+            integer(value, OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::ClientOutputLimit)
+        }),
     },
-    Row { name: "databases", get: |s| text(s.fixed.databases), parse: None },
-    Row { name: "dbfilename", get: |s| text(&s.fixed.dbfilename), parse: None },
-    Row { name: "dir", get: |s| text(&s.fixed.dir), parse: None },
+    Row {
+        name: "databases",
+        get: |s| text(s.fixed.databases),
+        parse: None,
+    },
+    Row {
+        name: "dbfilename",
+        get: |s| text(&s.fixed.dbfilename),
+        parse: None,
+    },
+    Row {
+        name: "dir",
+        get: |s| text(&s.fixed.dir),
+        parse: None,
+    },
     Row {
         name: "loglevel",
         get: |s| text(s.loglevel.lock().name()),
         parse: Some(|value| {
-            let level = LogLevel::parse(value).ok_or_else(|| format!("argument must be one of {}", LogLevel::NAMES));
+            let level = LogLevel::parse(value)
+                .ok_or_else(|| format!("argument must be one of {}", LogLevel::NAMES));
             level.map(Change::Loglevel)
         }),
     },
@@ -69,9 +92,21 @@ pub(super) const ROWS: &[Row] = &[
         get: |s| text(s.maxclients()),
         parse: Some(|value| integer(value, 1, MAXCLIENTS_MAX).map(Change::Maxclients)),
     },
-    Row { name: "maxmemory", get: |_| text("0"), parse: None },
-    Row { name: "maxmemory-policy", get: |_| text("noeviction"), parse: None },
-    Row { name: "port", get: |s| text(s.fixed.port), parse: None },
+    Row {
+        name: "maxmemory",
+        get: |_| text("0"),
+        parse: None,
+    },
+    Row {
+        name: "maxmemory-policy",
+        get: |_| text("noeviction"),
+        parse: None,
+    },
+    Row {
+        name: "port",
+        get: |s| text(s.fixed.port),
+        parse: None,
+    },
     Row {
         name: "protected-mode",
         get: |s| text(if s.protected_mode() { "yes" } else { "no" }),
@@ -80,10 +115,22 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "requirepass",
         get: |s| s.requirepass.read().reveal().to_vec(),
-        parse: Some(|value| Password::new(value).map(Change::Requirepass).map_err(|error| error.to_string())),
+        parse: Some(|value| {
+            Password::new(value)
+                .map(Change::Requirepass)
+                .map_err(|error| error.to_string())
+        }),
     },
-    Row { name: "save", get: |s| text(save_text(s.save_seconds())), parse: Some(|value| save(value).map(Change::Save)) },
-    Row { name: "tcp-backlog", get: |s| text(s.fixed.tcp_backlog), parse: None },
+    Row {
+        name: "save",
+        get: |s| text(save_text(s.save_seconds())),
+        parse: Some(|value| save(value).map(Change::Save)),
+    },
+    Row {
+        name: "tcp-backlog",
+        get: |s| text(s.fixed.tcp_backlog),
+        parse: None,
+    },
     Row {
         name: "tcp-keepalive",
         get: |s| text(s.tcp_keepalive_seconds()),
@@ -97,7 +144,8 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 pub(super) fn find(name: &[u8]) -> Option<&'static Row> {
-    ROWS.iter().find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
+    ROWS.iter()
+        .find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
 }
 
 fn text(value: impl ToString) -> Vec<u8> {
@@ -105,14 +153,23 @@ fn text(value: impl ToString) -> Vec<u8> {
 }
 
 fn addresses(bind: &[IpAddr]) -> String {
-    bind.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    bind.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The shortest way to write `span` with one unit, so that it can be given back as it is.
 fn duration(span: Span) -> String {
     let ns = span.as_ns();
-    let units =
-        [("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let units = [
+        ("d", 86_400_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+    ];
     match units.iter().find(|(_, unit)| ns >= *unit && ns % unit == 0) {
         Some((unit, size)) => format!("{}{unit}", ns / size),
         None => format!("{ns}ns"),
@@ -121,7 +178,11 @@ fn duration(span: Span) -> String {
 
 /// `0` seconds shows as Redis shows it: an empty text.
 fn save_text(seconds: u64) -> String {
-    if seconds == 0 { String::new() } else { format!("{seconds} 1") }
+    if seconds == 0 {
+        String::new()
+    } else {
+        format!("{seconds} 1")
+    }
 }
 
 /// A whole number from `least` to `most`.
@@ -146,7 +207,9 @@ pub(crate) fn yes_no(value: &[u8]) -> Result<bool, String> {
 /// The longest pause: a duration above zero.
 pub(crate) fn max_pause(value: &[u8]) -> Result<Span, String> {
     let span = number::duration(value).filter(|span| *span > Span::ZERO);
-    span.ok_or_else(|| "argument must be a duration from 1ns to 3650d, such as 30m or 24h".to_owned())
+    span.ok_or_else(|| {
+        "argument must be a duration from 1ns to 3650d, such as 30m or 24h".to_owned()
+    })
 }
 
 /// Seconds between snapshots. Redis's pair `seconds changes` is understood if one change is enough.
@@ -155,7 +218,10 @@ pub(crate) fn save(value: &[u8]) -> Result<u64, String> {
     if trimmed.is_empty() || trimmed.eq_ignore_ascii_case(b"no") {
         return Ok(0);
     }
-    let seconds = trimmed.strip_suffix(b" 1").unwrap_or(trimmed).trim_ascii_end();
+    let seconds = trimmed
+        .strip_suffix(b" 1")
+        .unwrap_or(trimmed)
+        .trim_ascii_end();
     integer(seconds, 0, SECONDS_MAX).map_err(|_| {
         format!("argument must be a number of seconds up to {SECONDS_MAX} ('60', or '60 1' as Redis writes it), or '' for off")
     })
@@ -184,9 +250,15 @@ impl SetError {
 impl fmt::Display for SetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(name) => write!(f, "Unknown option or number of arguments for CONFIG SET - '{name}'"),
+            Self::Unknown(name) => write!(
+                f,
+                "Unknown option or number of arguments for CONFIG SET - '{name}'"
+            ),
             Self::Refused { name, reason } => {
-                write!(f, "CONFIG SET failed (possibly related to argument '{name}') - {reason}")
+                write!(
+                    f,
+                    "CONFIG SET failed (possibly related to argument '{name}') - {reason}"
+                )
             }
         }
     }
@@ -200,12 +272,27 @@ mod tests {
 
     #[test]
     fn save_takes_seconds_and_the_words_for_off() {
-        let cases: [(&[u8], u64); 8] =
-            [(b"60", 60), (b"60 1", 60), (b"0", 0), (b"", 0), (b"no", 0), (b"NO", 0), (b" 5 ", 5), (b"1", 1)];
+        let cases: [(&[u8], u64); 8] = [
+            (b"60", 60),
+            (b"60 1", 60),
+            (b"0", 0),
+            (b"", 0),
+            (b"no", 0),
+            (b"NO", 0),
+            (b" 5 ", 5),
+            (b"1", 1),
+        ];
         for (value, seconds) in cases {
             assert_eq!(save(value), Ok(seconds), "{value:?}");
         }
-        for wrong in [&b"60 10"[..], b"-1", b"1.5", b"yes", b"900 1 300 10", b"99999999999999999999"] {
+        for wrong in [
+            &b"60 10"[..],
+            b"-1",
+            b"1.5",
+            b"yes",
+            b"900 1 300 10",
+            b"99999999999999999999",
+        ] {
             assert!(save(wrong).is_err(), "{wrong:?}");
         }
     }
@@ -213,7 +300,15 @@ mod tests {
     #[test]
     fn integers_stay_in_their_range() {
         assert_eq!(integer(b"7", 1, 7), Ok(7));
-        for wrong in [&b"8"[..], b"0", b"+1", b"", b" 1", b"\xff", b"18446744073709551616"] {
+        for wrong in [
+            &b"8"[..],
+            b"0",
+            b"+1",
+            b"",
+            b" 1",
+            b"\xff",
+            b"18446744073709551616",
+        ] {
             assert!(integer(wrong, 1, 7).is_err(), "{wrong:?}");
         }
     }

@@ -11,7 +11,11 @@ use crate::protocol::Arguments;
 /// The row.
 pub const SPEC: Spec = Spec {
     summary: "Charge without asking, into debt if need be",
-    arguments: &[Argument::key("key"), rules::LIMIT, Argument::integer("cost")],
+    arguments: &[
+        Argument::key("key"),
+        rules::LIMIT,
+        Argument::integer("cost"),
+    ],
     reply: "Milliseconds that a next cost of 1 would wait.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
@@ -20,16 +24,25 @@ pub const SPEC: Spec = Spec {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let mut cursor = Cursor::new(arguments);
-    let (key, limit, cost) = (cursor.key()?, rules::limit(&mut cursor)?, cursor.amount("cost")?);
+    let (key, limit, cost) = (
+        cursor.key()?,
+        rules::limit(&mut cursor)?,
+        cursor.amount("cost")?,
+    );
     cursor.finish()?;
     let now = context.now;
-    let earliest = context.shared.store.with_key(context.connection.database, key, now, |entry| -> Result<_, Error> {
-        let mut draft = entry.draft(&limit, now)?;
-        draft.book(cost)?;
-        let earliest = draft.earliest(1);
-        draft.commit();
-        Ok(earliest)
-    })?;
+    let earliest = context.shared.store.with_key(
+        context.connection.database,
+        key,
+        now,
+        |entry| -> Result<_, Error> {
+            let mut draft = entry.draft(&limit, now)?;
+            draft.book(cost)?;
+            let earliest = draft.earliest(1);
+            draft.commit();
+            Ok(earliest)
+        },
+    )?;
     context.reply.integer(milliseconds(earliest));
     Ok(())
 }

@@ -25,17 +25,30 @@ pub const CL_THROTTLE: Spec = Spec {
     reply: "Five integers: limited (0 or 1), max_burst + 1, remaining, retry_after and reset_after in seconds; retry_after is -1 when allowed or never. A quantity of 0 only looks.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
-    ..Spec::new("CL.THROTTLE", Group::RateLimit, Arity::between(5, 6), cl_throttle)
+    ..Spec::new(
+        "CL.THROTTLE",
+        Group::RateLimit,
+        Arity::between(5, 6),
+        cl_throttle,
+    )
 };
 
 /// The row of `RL.THROTTLE`.
-pub const RL_THROTTLE: Spec = Spec { name: "RL.THROTTLE", summary: "Take from a GCRA; the same as CL.THROTTLE", ..CL_THROTTLE };
+pub const RL_THROTTLE: Spec = Spec {
+    name: "RL.THROTTLE",
+    summary: "Take from a GCRA; the same as CL.THROTTLE",
+    ..CL_THROTTLE
+};
 
 /// The row of `THROTTLE`.
 pub const THROTTLE: Spec = Spec {
     summary: "Take from a GCRA, as throttlecrab does",
     reply: "Five integers: allowed (1 or 0), max_burst, remaining, reset_after and retry_after in seconds; here max_burst is the capacity. retry_after is 0 when allowed and -1 when it never can be.",
-    ..Spec { name: "THROTTLE", run: throttle, ..CL_THROTTLE }
+    ..Spec {
+        name: "THROTTLE",
+        run: throttle,
+        ..CL_THROTTLE
+    }
 };
 
 /// The row of `GCRA`.
@@ -74,20 +87,30 @@ impl Answer {
 /// Takes `cost`, or only looks if it is zero.
 fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Result<Answer, Error> {
     let now = context.now;
-    let answer = context.shared.store.with_key(context.connection.database, key, now, |entry| -> Result<_, Error> {
-        let mut draft = entry.draft(&limit, now)?;
-        let earliest = draft.earliest(cost);
-        let allowed = earliest.is_now();
-        let spends = allowed && cost > 0;
-        if spends {
-            draft.book(cost)?;
-        }
-        let standing = draft.standing();
-        if spends {
-            draft.commit();
-        }
-        Ok(Answer { allowed, capacity: limit.capacity() as i64, earliest, standing })
-    })?;
+    let answer = context.shared.store.with_key(
+        context.connection.database,
+        key,
+        now,
+        |entry| -> Result<_, Error> {
+            let mut draft = entry.draft(&limit, now)?;
+            let earliest = draft.earliest(cost);
+            let allowed = earliest.is_now();
+            let spends = allowed && cost > 0;
+            if spends {
+                draft.book(cost)?;
+            }
+            let standing = draft.standing();
+            if spends {
+                draft.commit();
+            }
+            Ok(Answer {
+                allowed,
+                capacity: limit.capacity() as i64,
+                earliest,
+                standing,
+            })
+        },
+    )?;
     if cost > 0 {
         context.tally.granted += u64::from(answer.allowed);
         context.tally.denied += u64::from(!answer.allowed);
@@ -98,7 +121,13 @@ fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Resul
 fn write_in_cells_order(context: &mut Context<'_>, answer: &Answer) {
     let (limited, remaining) = (i64::from(!answer.allowed), answer.standing.remaining as i64);
     let reset = answer.standing.reset_after.ceil_seconds();
-    context.reply.integers(&[limited, answer.capacity, remaining, answer.retry_seconds(), reset]);
+    context.reply.integers(&[
+        limited,
+        answer.capacity,
+        remaining,
+        answer.retry_seconds(),
+        reset,
+    ]);
 }
 
 fn cl_throttle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
@@ -114,8 +143,15 @@ fn cl_throttle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<()
 fn gcra(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let mut cursor = Cursor::new(arguments);
     let (key, max_burst) = (cursor.key()?, max_burst(&mut cursor)?);
-    let (count, period) = (cursor.amount("tokens_per_period")?, decimal_seconds(&mut cursor)?);
-    let cost = if cursor.keyword("TOKENS") { quantity(&mut cursor, "tokens")? } else { 1 };
+    let (count, period) = (
+        cursor.amount("tokens_per_period")?,
+        decimal_seconds(&mut cursor)?,
+    );
+    let cost = if cursor.keyword("TOKENS") {
+        quantity(&mut cursor, "tokens")?
+    } else {
+        1
+    };
     cursor.finish()?;
     let answer = take(context, key, gcra_limit(max_burst, count, period)?, cost)?;
     write_in_cells_order(context, &answer);
@@ -128,31 +164,46 @@ fn throttle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), E
     let (count, period) = (cursor.amount("count")?, whole_seconds(&mut cursor)?);
     let cost = optional_quantity(&mut cursor)?;
     let answer = take(context, key, gcra_limit(capacity - 1, count, period)?, cost)?;
-    let retry = if answer.allowed { 0 } else { answer.retry_seconds() };
+    let retry = if answer.allowed {
+        0
+    } else {
+        answer.retry_seconds()
+    };
     let (allowed, remaining) = (i64::from(answer.allowed), answer.standing.remaining as i64);
     let reset = answer.standing.reset_after.ceil_seconds();
-    context.reply.integers(&[allowed, answer.capacity, remaining, reset, retry]);
+    context
+        .reply
+        .integers(&[allowed, answer.capacity, remaining, reset, retry]);
     Ok(())
 }
 
 fn quantity(cursor: &mut Cursor<'_>, name: &'static str) -> Result<u64, Error> {
     const TAKES: &str = "an integer from 0 to 1000000000000";
-    cursor.value(name, TAKES, |text| number::integer(text).filter(|&quantity| quantity <= number::AMOUNT_MAX))
+    cursor.value(name, TAKES, |text| {
+        number::integer(text).filter(|&quantity| quantity <= number::AMOUNT_MAX)
+    })
 }
 
 fn optional_quantity(cursor: &mut Cursor<'_>) -> Result<u64, Error> {
-    if cursor.peek().is_some() { quantity(cursor, "quantity") } else { Ok(1) }
+    if cursor.peek().is_some() {
+        quantity(cursor, "quantity")
+    } else {
+        Ok(1)
+    }
 }
 
 fn whole_seconds(cursor: &mut Cursor<'_>) -> Result<Span, Error> {
     const TAKES: &str = "an integer from 1 to 315360000 (seconds)";
-    cursor.value("period", TAKES, |text| Span::from_ns(number::amount(text)?.checked_mul(SECOND)?))
-}
-
-fn decimal_seconds(cursor: &mut Cursor<'_>) -> Result<Span, Error> {
-    const TAKES: &str = "a decimal number of seconds above 0 and up to 315360000, in whole nanoseconds";
     cursor.value("period", TAKES, |text| {
-        Span::from_ns(Decimal::parse(text)?.whole_multiple(SECOND)?).filter(|span| *span > Span::ZERO)
+        Span::from_ns(number::amount(text)?.checked_mul(SECOND)?)
     })
 }
 
+fn decimal_seconds(cursor: &mut Cursor<'_>) -> Result<Span, Error> {
+    const TAKES: &str =
+        "a decimal number of seconds above 0 and up to 315360000, in whole nanoseconds";
+    cursor.value("period", TAKES, |text| {
+        Span::from_ns(Decimal::parse(text)?.whole_multiple(SECOND)?)
+            .filter(|span| *span > Span::ZERO)
+    })
+}

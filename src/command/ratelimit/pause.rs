@@ -30,7 +30,12 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     // One wrong Retry-After must not lock everyone out.
     let span = duration.min(context.shared.settings.max_pause());
     let now = context.now;
-    let left = context.shared.store.with_key(context.connection.database, key, now, |entry| entry.pause(span, keep, force, now));
+    let left = context
+        .shared
+        .store
+        .with_key(context.connection.database, key, now, |entry| {
+            entry.pause(span, keep, force, now)
+        });
     context.reply.integer(left.ceil_ms());
     Ok(())
 }

@@ -11,7 +11,13 @@ use crate::protocol::Arguments;
 /// The row.
 pub const SPEC: Spec = Spec {
     summary: "Say what RL.TAKE would, and change nothing",
-    arguments: &[Argument::key("key"), rules::LIMIT, rules::COST, rules::MORE_RULES, rules::INFO],
+    arguments: &[
+        Argument::key("key"),
+        rules::LIMIT,
+        rules::COST,
+        rules::MORE_RULES,
+        rules::INFO,
+    ],
     reply: "As `RL.TAKE`: limited and retry_after_ms as it would answer, remaining and reset_after_ms as they stand.",
     flags: Flags::READONLY.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_immediate),

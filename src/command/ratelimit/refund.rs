@@ -20,7 +20,12 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let mut cursor = Cursor::new(arguments);
     let (key, cost) = (cursor.key()?, cursor.amount("cost")?);
     let now = context.now;
-    let back = context.shared.store.with_key(context.connection.database, key, now, |entry| entry.refund(cost, now));
+    let back = context
+        .shared
+        .store
+        .with_key(context.connection.database, key, now, |entry| {
+            entry.refund(cost, now)
+        });
     context.reply.integer(back as i64);
     Ok(())
 }

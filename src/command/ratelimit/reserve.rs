@@ -11,7 +11,14 @@ use crate::protocol::Arguments;
 /// The row.
 pub const SPEC: Spec = Spec {
     summary: "Book a slot at once and say how long to wait for it",
-    arguments: &[Argument::key("key"), rules::LIMIT, rules::MAX_WAIT, rules::COST, rules::MORE_RULES, rules::INFO],
+    arguments: &[
+        Argument::key("key"),
+        rules::LIMIT,
+        rules::MAX_WAIT,
+        rules::COST,
+        rules::MORE_RULES,
+        rules::INFO,
+    ],
     reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `INFO` a map.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_waiting),
@@ -21,7 +28,10 @@ pub const SPEC: Spec = Spec {
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let call = Call::parse(arguments, Waits::UpTo)?;
     if call.rules.len() > 1 {
-        return Err(Error::argument("AND", "left out: RL.RESERVE does not book over several rules yet (RL.TAKE takes them)"));
+        return Err(Error::argument(
+            "AND",
+            "left out: RL.RESERVE does not book over several rules yet (RL.TAKE takes them)",
+        ));
     }
     let outcome = decide(context, &call.rules, Mode::Reserve(call.max_wait))?;
     if call.info {
@@ -29,6 +39,10 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         return Ok(());
     }
     let refused = !outcome.granted && outcome.earliest != Earliest::Never;
-    context.reply.integer(if refused { -1 } else { milliseconds(outcome.earliest) });
+    context.reply.integer(if refused {
+        -1
+    } else {
+        milliseconds(outcome.earliest)
+    });
     Ok(())
 }

@@ -19,7 +19,12 @@ pub const SPEC: Spec = Spec {
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let key = Cursor::new(arguments).key()?;
     let now = context.now;
-    let resumed = context.shared.store.with_key(context.connection.database, key, now, |entry| entry.resume(now));
+    let resumed = context
+        .shared
+        .store
+        .with_key(context.connection.database, key, now, |entry| {
+            entry.resume(now)
+        });
     context.reply.integer(i64::from(resumed));
     Ok(())
 }

@@ -10,7 +10,13 @@ use crate::protocol::{Arguments, Reply};
 /// The row.
 pub const SPEC: Spec = Spec {
     summary: "Take permits now or not at all",
-    arguments: &[Argument::key("key"), rules::LIMIT, rules::COST, rules::MORE_RULES, rules::INFO],
+    arguments: &[
+        Argument::key("key"),
+        rules::LIMIT,
+        rules::COST,
+        rules::MORE_RULES,
+        rules::INFO,
+    ],
     reply: "Five integers: limited (0 or 1), capacity, remaining, retry_after_ms (-1 when allowed, -2 when it never can be), reset_after_ms; of several rules, those of the rule that binds. With `INFO` a map.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_immediate),
@@ -22,7 +28,11 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
 }
 
 /// What `RL.TAKE` and `RL.PEEK` share: they differ in the mode.
-pub fn answer(context: &mut Context<'_>, arguments: Arguments<'_>, mode: Mode) -> Result<(), Error> {
+pub fn answer(
+    context: &mut Context<'_>,
+    arguments: Arguments<'_>,
+    mode: Mode,
+) -> Result<(), Error> {
     let call = Call::parse(arguments, Waits::Never)?;
     let outcome = decide(context, &call.rules, mode)?;
     if call.info {

@@ -26,7 +26,12 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     }
     while cursor.peek().is_some() {
         let (key, now) = (cursor.key()?, context.now);
-        let usage = context.shared.store.read(context.connection.database, key, now, |entry| entry.and_then(|entry| entry.usage(now)));
+        let usage = context
+            .shared
+            .store
+            .read(context.connection.database, key, now, |entry| {
+                entry.and_then(|entry| entry.usage(now))
+            });
         match usage {
             Some(usage) => write(&usage, &mut context.reply),
             None => context.reply.null(),
@@ -60,9 +65,17 @@ fn write(usage: &Usage, reply: &mut Reply<'_>) {
     reply.null();
     number(reply, "used", usage.used as i64);
     number(reply, "remaining", usage.standing.remaining as i64);
-    number(reply, "booked", i64::try_from(usage.booked).unwrap_or(i64::MAX));
+    number(
+        reply,
+        "booked",
+        i64::try_from(usage.booked).unwrap_or(i64::MAX),
+    );
     number(reply, "wait_ms", usage.wait.ceil_ms());
-    number(reply, "reset_after_ms", usage.standing.reset_after.ceil_ms());
+    number(
+        reply,
+        "reset_after_ms",
+        usage.standing.reset_after.ceil_ms(),
+    );
     number(reply, "paused_ms", usage.paused.ceil_ms());
     reply.bulk(b"slowed");
     reply.bulk(b"1");
