@@ -20,6 +20,10 @@ use super::units::{MILLISECOND, Span, Timestamp, Wait};
 use super::wide::{compare_products, multiply_divide_ceil, multiply_divide_floor};
 use std::cmp::Ordering;
 
+/// The largest deficit that a bucket holds: a charge of a whole capacity (below 2^120) on top of it stays
+/// below 2^128. [`Bucket::book`] ends well before it; only debt carried over to a finer rate comes near.
+pub const DEFICIT_MAX: u128 = 1 << 127;
+
 /// A deficit and the instant it is true of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level {
@@ -178,7 +182,8 @@ impl Bucket {
         }
         // The longest time that replies can carry with room to spare.
         let longest = (1u128 << 54) * u128::from(MILLISECOND);
-        (carried / u128::from(new_rate.permits()) < longest).then_some(carried)
+        let holds = carried <= DEFICIT_MAX && carried / u128::from(new_rate.permits()) < longest;
+        holds.then_some(carried)
     }
 
     /// The earliest instant at which anything new can go.
