@@ -2,5 +2,6 @@
 //!
 //! Modules in dependency order: [`core`] decides, [`protocol`] reads and writes the wire.
 pub mod core;
+pub mod persistence;
 pub mod protocol;
 pub mod store;

@@ -1,0 +1,11 @@
+//! The store on disk.
+//!
+//! A snapshot is all keys at about one instant, in one file that is either whole or refused:
+//!
+//! - [`codec`] turns one key into bytes and back. Pure, exact, the same bytes for the same state.
+//!
+//! A new kind of state is one more tag in [`codec`]; an older server then says that it cannot read it.
+
+pub mod codec;
+pub mod input;
+
