@@ -3,6 +3,8 @@
 //! A snapshot is all keys at about one instant, in one file that is either whole or refused:
 //!
 //! - [`codec`] turns one key into bytes and back. Pure, exact, the same bytes for the same state.
+//! - [`frame`] is the file around it: header, blocks, end, and a checksum over everything.
+//! - [`snapshot`] walks the store into a file and reads one back.
 //! - [`files`] puts a file in the place of another without ever showing half of it.
 //!
 //! A new kind of state is one more tag in [`codec`]; an older server then says that it cannot read it.
@@ -10,7 +12,10 @@
 pub mod codec;
 pub mod error;
 pub mod files;
+pub mod frame;
 pub mod input;
+pub mod snapshot;
 
 pub use error::{Fault, LoadError, SaveError};
 pub use files::remove_leftovers;
+pub use snapshot::{Loaded, Saved, load, save};
