@@ -21,8 +21,8 @@ use super::wide::{compare_products, multiply_divide_ceil, multiply_divide_floor}
 use std::cmp::Ordering;
 
 /// The largest deficit that a bucket holds: a charge of a whole capacity (below 2^120) on top of it stays
-/// far below 2^128. [`Bucket::book`] ends well before it.
-pub const DEFICIT_MAX: u128 = 1 << 126;
+/// below 2^128. [`Bucket::book`] ends well before it; only debt carried over to a finer rate comes near.
+pub const DEFICIT_MAX: u128 = 1 << 127;
 
 /// A deficit and the instant it is true of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -223,15 +223,6 @@ impl Bucket {
         let longest = (1u128 << 54) * u128::from(MILLISECOND);
         let holds = carried <= DEFICIT_MAX && carried / u128::from(new_rate.permits()) < longest;
         holds.then_some(carried)
-    }
-
-    /// The deficit as of `at`. The base never moves back: of two threads that read the clock one after
-    /// the other, the later may come first, and what has refilled must not refill again.
-    fn settle(&mut self, deficit: u128, at: Timestamp) {
-        self.level = Level {
-            deficit,
-            base: at.max(self.level.base),
-        };
     }
 
     /// The earliest instant at which anything new can go.

@@ -76,7 +76,7 @@ pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, entry: &Entry) {
 pub fn decode(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     match input.byte()? {
         RECORD_KEY => decode_key(input),
-        tag => Err(DecodeError::Unknown("a record", tag)),
+        tag => Err(DecodeError::Unknown("a record of kind", tag)),
     }
 }
 

@@ -190,8 +190,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let other = [
             "data",
-            "data.1-2",
             "data.1-.tmp",
+            "data.1-2",
             "data.1.tmp",
             "data.bak.tmp",
             "other.1-2.tmp",

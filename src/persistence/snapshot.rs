@@ -60,25 +60,24 @@ pub fn load(store: &Store, path: &Path) -> Result<Option<Loaded>, LoadError> {
         path: path.to_owned(),
         fault,
     };
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(Fault::Io(error))),
-    };
-    read(BufReader::new(&file), drop).map_err(failed)?;
-    file.rewind().map_err(|error| failed(Fault::Io(error)))?;
-    let filled = read(
-        BufReader::new(&file),
-        |Record::Key {
-             database,
-             key,
-             entry,
-         }| store.restore(database, key, entry),
-    );
-    filled.map(Some).map_err(|fault| {
+    match File::open(path) {
+        Ok(file) => fill(store, file).map(Some).map_err(failed),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(Fault::Io(error))),
+    }
+}
+
+fn fill(store: &Store, mut file: impl Read + Seek) -> Result<Loaded, Fault> {
+    read(BufReader::new(&mut file), drop)?;
+    file.rewind().map_err(Fault::Io)?;
+    let restore = |Record::Key {
+                       database,
+                       key,
+                       entry,
+                   }| store.restore(database, key, entry);
+    read(BufReader::new(&mut file), restore).inspect_err(|_| {
         // The file was whole a moment ago, but the disk failed or somebody wrote to it since.
         (0..DATABASES_MAX).for_each(|database| store.clear(database, Timestamp::ZERO));
-        failed(fault)
     })
 }
 
