@@ -20,6 +20,10 @@ use super::units::{MILLISECOND, Span, Timestamp, Wait};
 use super::wide::{compare_products, multiply_divide_ceil, multiply_divide_floor};
 use std::cmp::Ordering;
 
+/// The largest deficit that a bucket holds: a charge of a whole capacity (below 2^120) on top of it stays
+/// far below 2^128. [`Bucket::book`] ends well before it.
+pub const DEFICIT_MAX: u128 = 1 << 126;
+
 /// A deficit and the instant it is true of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level {
@@ -45,8 +49,16 @@ pub struct Bucket {
 impl Bucket {
     /// A full bucket.
     pub const fn new(limit: BucketLimit, now: Timestamp) -> Self {
-        let level = Level { deficit: 0, base: now };
-        Self { limit, level, promised_after_pause: false, undrained: None }
+        let level = Level {
+            deficit: 0,
+            base: now,
+        };
+        Self {
+            limit,
+            level,
+            promised_after_pause: false,
+            undrained: None,
+        }
     }
 
     /// When `cost` could go, with the key paused until `pause_until`.
@@ -58,7 +70,11 @@ impl Bucket {
         let rate = self.limit.rate();
         let asked = self.deficit_at(at) + u128::from(cost) * rate.per_ns();
         let over = asked.saturating_sub(self.limit.scaled_capacity());
-        let refill = if over == 0 { Wait::ZERO } else { Wait::quotient(over, rate.permits()) };
+        let refill = if over == 0 {
+            Wait::ZERO
+        } else {
+            Wait::quotient(over, rate.permits())
+        };
         Earliest::After(refill.plus_ns(at.since(now)))
     }
 
@@ -66,7 +82,12 @@ impl Bucket {
     ///
     /// # Errors
     /// [`Refusal::DebtTooLarge`] if more than 3650 days' worth would be owed beyond the capacity.
-    pub fn book(&mut self, cost: u64, now: Timestamp, pause_until: Timestamp) -> Result<(), Refusal> {
+    pub fn book(
+        &mut self,
+        cost: u64,
+        now: Timestamp,
+        pause_until: Timestamp,
+    ) -> Result<(), Refusal> {
         let at = self.start(now, pause_until);
         let rate = self.limit.rate();
         let debt_max = u128::from(Span::MAX.as_ns()) * u128::from(rate.permits());
@@ -76,7 +97,7 @@ impl Bucket {
             .filter(|deficit| deficit.saturating_sub(self.limit.scaled_capacity()) <= debt_max)
             .ok_or(Refusal::DebtTooLarge)?;
         self.undrained = None;
-        self.level = Level { deficit, base: at };
+        self.settle(deficit, at);
         self.promised_after_pause = at > now && (self.promised_after_pause || pause_until > now);
         Ok(())
     }
@@ -85,9 +106,16 @@ impl Bucket {
     pub fn standing(&self, now: Timestamp, pause_until: Timestamp) -> Standing {
         let at = self.start(now, pause_until);
         let deficit = self.deficit_at(at);
-        let remaining = if at > now { 0 } else { self.whole_permits_left(deficit) };
+        let remaining = if at > now {
+            0
+        } else {
+            self.whole_permits_left(deficit)
+        };
         let refill = Wait::quotient(deficit, self.limit.rate().permits());
-        Standing { remaining, reset_after: refill.plus_ns(at.since(now)) }
+        Standing {
+            remaining,
+            reset_after: refill.plus_ns(at.since(now)),
+        }
     }
 
     /// Permits of the capacity that are gone, and permits promised beyond it, both rounded up.
@@ -117,8 +145,10 @@ impl Bucket {
         let per_ns = self.limit.rate().per_ns();
         let drained = self.undrained.is_some() && pause_until > now;
         let kept = if drained { self.drained_deficit() } else { 0 };
-        let back = u128::from(cost).saturating_mul(per_ns).min(deficit.saturating_sub(kept));
-        self.level = Level { deficit: deficit - back, base: at };
+        let back = u128::from(cost)
+            .saturating_mul(per_ns)
+            .min(deficit.saturating_sub(kept));
+        self.settle(deficit - back, at);
         // At most the capacity, which is below 2^40.
         (back / per_ns) as u64
     }
@@ -126,8 +156,15 @@ impl Bucket {
     /// A pause ends at `at`: at most one permit is there then.
     pub fn drain_to(&mut self, at: Timestamp) {
         self.undrained.get_or_insert(self.level);
-        let at = if self.promised_after_pause { at.max(self.level.base) } else { at };
-        self.level = Level { deficit: self.deficit_at(at).max(self.drained_deficit()), base: at };
+        let at = if self.promised_after_pause {
+            at.max(self.level.base)
+        } else {
+            at
+        };
+        self.level = Level {
+            deficit: self.deficit_at(at).max(self.drained_deficit()),
+            base: at,
+        };
     }
 
     /// A pause ended early. With nothing promised the bucket is settled to now as if it had never been
@@ -139,7 +176,7 @@ impl Bucket {
         if let Some(undrained) = self.undrained.take() {
             self.level = undrained;
         }
-        self.level = Level { deficit: self.deficit_at(now).max(self.drained_deficit()), base: now };
+        self.settle(self.deficit_at(now).max(self.drained_deficit()), now);
     }
 
     /// This bucket under other parameters: settled at the old rate, then carried over.
@@ -154,8 +191,14 @@ impl Bucket {
             return Ok(Self { limit, ..*self });
         }
         let at = now.max(self.level.base);
-        let deficit = self.carried(self.deficit_at(at), &limit).ok_or(Refusal::CarryTooLarge)?;
-        Ok(Self { limit, level: Level { deficit, base: at }, ..*self })
+        let deficit = self
+            .carried(self.deficit_at(at), &limit)
+            .ok_or(Refusal::CarryTooLarge)?;
+        Ok(Self {
+            limit,
+            level: Level { deficit, base: at },
+            ..*self
+        })
     }
 
     fn carried(&self, deficit: u128, new: &BucketLimit) -> Option<u128> {
@@ -178,17 +221,32 @@ impl Bucket {
         }
         // The longest time that replies can carry with room to spare.
         let longest = (1u128 << 54) * u128::from(MILLISECOND);
-        (carried / u128::from(new_rate.permits()) < longest).then_some(carried)
+        let holds = carried <= DEFICIT_MAX && carried / u128::from(new_rate.permits()) < longest;
+        holds.then_some(carried)
+    }
+
+    /// The deficit as of `at`. The base never moves back: of two threads that read the clock one after
+    /// the other, the later may come first, and what has refilled must not refill again.
+    fn settle(&mut self, deficit: u128, at: Timestamp) {
+        self.level = Level {
+            deficit,
+            base: at.max(self.level.base),
+        };
     }
 
     /// The earliest instant at which anything new can go.
     fn start(&self, now: Timestamp, pause_until: Timestamp) -> Timestamp {
         let at = now.max(pause_until);
-        if self.promised_after_pause { at.max(self.level.base) } else { at }
+        if self.promised_after_pause {
+            at.max(self.level.base)
+        } else {
+            at
+        }
     }
 
     fn deficit_at(&self, at: Timestamp) -> u128 {
-        let refilled = u128::from(at.since(self.level.base)) * u128::from(self.limit.rate().permits());
+        let refilled =
+            u128::from(at.since(self.level.base)) * u128::from(self.limit.rate().permits());
         self.level.deficit.saturating_sub(refilled)
     }
 
@@ -206,10 +264,17 @@ impl Bucket {
 fn same_permits_at_most(available: u128, old: Rate, new: &BucketLimit) -> u128 {
     let kept = multiply_divide_floor(available, new.rate().per_ns(), old.per_ns());
     // What does not fit 128 bits is above any capacity.
-    kept.map_or(new.scaled_capacity(), |kept| kept.min(new.scaled_capacity()))
+    kept.map_or(new.scaled_capacity(), |kept| {
+        kept.min(new.scaled_capacity())
+    })
 }
 
 fn rises(old: Rate, new: Rate) -> bool {
-    let order = compare_products(u128::from(new.permits()), old.per_ns(), u128::from(old.permits()), new.per_ns());
+    let order = compare_products(
+        u128::from(new.permits()),
+        old.per_ns(),
+        u128::from(old.permits()),
+        new.per_ns(),
+    );
     order != Ordering::Less
 }

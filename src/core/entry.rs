@@ -84,7 +84,12 @@ impl Entry {
         match limit {
             Limit::Bucket(limit) => {
                 let bucket = self.bucket_under(*limit, now)?;
-                Ok(Draft { entry: self, bucket, now, pause_until })
+                Ok(Draft {
+                    entry: self,
+                    bucket,
+                    now,
+                    pause_until,
+                })
             }
         }
     }
@@ -156,8 +161,18 @@ impl Entry {
         let pause_until = self.paused_until();
         let paused = self.paused(now);
         let State::Bucket(bucket) = &self.state else {
-            let standing = Standing { remaining: 0, reset_after: self.forgotten_after(now) };
-            return Some(Usage { limit: None, used: 0, booked: 0, wait: paused, standing, paused });
+            let standing = Standing {
+                remaining: 0,
+                reset_after: self.forgotten_after(now),
+            };
+            return Some(Usage {
+                limit: None,
+                used: 0,
+                booked: 0,
+                wait: paused,
+                standing,
+                paused,
+            });
         };
         let (used, booked) = bucket.used_and_booked(now, pause_until);
         let wait = match bucket.earliest(1, now, pause_until) {
@@ -166,7 +181,14 @@ impl Entry {
             Earliest::Never => Wait::ZERO,
         };
         let limit = Some(Limit::Bucket(bucket.limit));
-        Some(Usage { limit, used, booked, wait, standing: bucket.standing(now, pause_until), paused })
+        Some(Usage {
+            limit,
+            used,
+            booked,
+            wait,
+            standing: bucket.standing(now, pause_until),
+            paused,
+        })
     }
 
     /// What is left of the pause; zero if there is none.

@@ -24,7 +24,10 @@ pub enum GcraError {
 
 /// `count` (1 to 10^12) per `period`, with `max_burst` (0 to 10^12 − 1) more at once.
 pub fn limit(max_burst: u64, count: u64, period: Span) -> Result<BucketLimit, GcraError> {
-    let count = Decimal { digits: u128::from(count), decimals: 0 };
+    let count = Decimal {
+        digits: u128::from(count),
+        decimals: 0,
+    };
     let rate = Rate::new(count, period).ok_or(GcraError::Rate)?;
     BucketLimit::new(max_burst.saturating_add(1), rate, Keeps::Time).map_err(GcraError::Limit)
 }
@@ -67,6 +70,9 @@ mod tests {
         assert!(limit(15, 30, seconds(60)).is_ok());
         assert_eq!(limit(0, 1, Span::ZERO), Err(GcraError::Rate));
         assert_eq!(limit(0, 2_000_000_000, seconds(1)), Err(GcraError::Rate));
-        assert_eq!(limit(999_999_999_999, 1, seconds(86_400 * 3650)), Err(GcraError::Limit(LimitError::TooSlow)));
+        assert_eq!(
+            limit(999_999_999_999, 1, seconds(86_400 * 3650)),
+            Err(GcraError::Limit(LimitError::TooSlow))
+        );
     }
 }

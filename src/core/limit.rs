@@ -42,7 +42,9 @@ pub struct Rate {
 impl Rate {
     /// `permits` every `period`; `None` out of range or where the fraction cannot be held.
     pub fn new(permits: Decimal, period: Span) -> Option<Self> {
-        let per_ns = 10u128.pow(permits.decimals).checked_mul(u128::from(period.as_ns()))?;
+        let per_ns = 10u128
+            .pow(permits.decimals)
+            .checked_mul(u128::from(period.as_ns()))?;
         Self::from_fraction(permits.digits, per_ns)
     }
 
@@ -58,13 +60,21 @@ impl Rate {
         if !in_range || per_ns >> 120 != 0 {
             return None;
         }
-        Some(Self { permits: u64::try_from(permits).ok().filter(|permits| permits >> 60 == 0)?, per_ns })
+        Some(Self {
+            permits: u64::try_from(permits)
+                .ok()
+                .filter(|permits| permits >> 60 == 0)?,
+            per_ns,
+        })
     }
 
     /// Reads `80`, `0.5`, `100/m`, `1/5m`, `150/60s`.
     pub fn parse(text: &[u8]) -> Option<Self> {
         match text.iter().position(|&byte| byte == b'/') {
-            Some(at) => Self::new(Decimal::parse(&text[..at])?, duration_after_slash(&text[at + 1..])?),
+            Some(at) => Self::new(
+                Decimal::parse(&text[..at])?,
+                duration_after_slash(&text[at + 1..])?,
+            ),
             None => Self::new(Decimal::parse(text)?, Span::from_ns(SECOND)?),
         }
     }
@@ -99,10 +109,22 @@ impl fmt::Display for Rate {
             (rest, fives) = (rest / 5, fives + 1);
         }
         let decimals = twos.max(fives);
-        let scale = 10u128.checked_pow(decimals).filter(|_| rest == 1 && decimals <= 20);
-        match scale.and_then(|scale| numerator.checked_mul(scale / (self.per_ns / divisor)).map(|digits| (digits, scale))) {
+        let scale = 10u128
+            .checked_pow(decimals)
+            .filter(|_| rest == 1 && decimals <= 20);
+        match scale.and_then(|scale| {
+            numerator
+                .checked_mul(scale / (self.per_ns / divisor))
+                .map(|digits| (digits, scale))
+        }) {
             Some((digits, scale)) => {
-                write!(f, "{}.{:0width$}/s", digits / scale, digits % scale, width = decimals as usize)
+                write!(
+                    f,
+                    "{}.{:0width$}/s",
+                    digits / scale,
+                    digits % scale,
+                    width = decimals as usize
+                )
             }
             None if self.per_ns.is_multiple_of(u128::from(SECOND)) => {
                 write!(f, "{}/{}s", self.permits, self.per_ns / u128::from(SECOND))
@@ -151,12 +173,18 @@ impl BucketLimit {
     /// A limit of `capacity` (1 to 10^12) that refills at `rate`.
     pub fn new(capacity: u64, rate: Rate, keeps: Keeps) -> Result<Self, LimitError> {
         debug_assert!((1..=AMOUNT_MAX).contains(&capacity));
-        let scaled = u128::from(capacity).checked_mul(rate.per_ns).filter(|scaled| scaled >> 120 == 0);
+        let scaled = u128::from(capacity)
+            .checked_mul(rate.per_ns)
+            .filter(|scaled| scaled >> 120 == 0);
         let scaled = scaled.ok_or(LimitError::TooFine)?;
         if scaled / u128::from(rate.permits) >= (1 << 53) * u128::from(MILLISECOND) {
             return Err(LimitError::TooSlow);
         }
-        Ok(Self { capacity, rate, keeps })
+        Ok(Self {
+            capacity,
+            rate,
+            keeps,
+        })
     }
 
     /// Permits that can go at one instant.
@@ -207,8 +235,24 @@ mod tests {
     #[test]
     fn rates_out_of_range_or_unreadable_are_refused() {
         for bad in [
-            "0", "-1", "", "1000000001", "1000000000.1", "0.5/3650d", "0.000000003", "1/", "/s", "1/s/s", "1/0s", "1/5",
-            "80 ", "1e3", "nan", "2/ns", "99/1w", "1/3651d",
+            "0",
+            "-1",
+            "",
+            "1000000001",
+            "1000000000.1",
+            "0.5/3650d",
+            "0.000000003",
+            "1/",
+            "/s",
+            "1/s/s",
+            "1/0s",
+            "1/5",
+            "80 ",
+            "1e3",
+            "nan",
+            "2/ns",
+            "99/1w",
+            "1/3651d",
         ] {
             assert_eq!(fraction(bad), None, "{bad}");
         }
@@ -217,10 +261,17 @@ mod tests {
     #[test]
     fn a_combination_that_does_not_fit_is_refused() {
         let limit = |capacity, rate: &str| {
-            BucketLimit::new(capacity, Rate::parse(rate.as_bytes()).expect(rate), Keeps::Permits)
+            BucketLimit::new(
+                capacity,
+                Rate::parse(rate.as_bytes()).expect(rate),
+                Keeps::Permits,
+            )
         };
         assert!(limit(1, "0.0002777777777777778").is_ok());
-        assert_eq!(limit(AMOUNT_MAX, "0.00027777777777777781"), Err(LimitError::TooFine));
+        assert_eq!(
+            limit(AMOUNT_MAX, "0.00027777777777777781"),
+            Err(LimitError::TooFine)
+        );
         assert_eq!(limit(AMOUNT_MAX, "1/3650d"), Err(LimitError::TooSlow));
         assert!(limit(AMOUNT_MAX, "1").is_ok());
     }
@@ -228,8 +279,14 @@ mod tests {
     #[test]
     fn rates_are_shown_as_they_can_be_written() {
         for (text, shown) in [
-            ("80", "80/s"), ("0.5", "0.5/s"), ("1/5m", "1/300s"), ("100/m", "1/600000000ns"), ("7/2s", "3.5/s"),
-            ("1000000000", "1000000000/s"), ("0.0002777777777777778", "0.0002777777777777778/s"), ("1/3s", "1/3s"),
+            ("80", "80/s"),
+            ("0.5", "0.5/s"),
+            ("1/5m", "1/300s"),
+            ("100/m", "1/600000000ns"),
+            ("7/2s", "3.5/s"),
+            ("1000000000", "1000000000/s"),
+            ("0.0002777777777777778", "0.0002777777777777778/s"),
+            ("1/3s", "1/3s"),
             ("10/7ms", "1/700000ns"),
         ] {
             let rate = Rate::parse(text.as_bytes()).expect(text);

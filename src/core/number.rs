@@ -17,7 +17,11 @@ pub fn integer(text: &[u8]) -> Option<u64> {
     }
     text.iter().try_fold(0u64, |value, &byte| {
         let digit = byte.wrapping_sub(b'0');
-        if digit > 9 { None } else { value.checked_mul(10)?.checked_add(u64::from(digit)) }
+        if digit > 9 {
+            None
+        } else {
+            value.checked_mul(10)?.checked_add(u64::from(digit))
+        }
     })
 }
 
@@ -48,7 +52,13 @@ impl Decimal {
         let canonical = matches!(whole, [b'0'] | [b'1'..=b'9', ..]);
         let complete = point.is_none() || !fraction.is_empty();
         // 38 digits are what 128 bits hold; the bound below is tighter but counts no zeros.
-        if !canonical || !complete || !plain(whole) || !plain(fraction) || fraction.len() > DECIMALS_MAX || whole.len() > 18 {
+        if !canonical
+            || !complete
+            || !plain(whole)
+            || !plain(fraction)
+            || fraction.len() > DECIMALS_MAX
+            || whole.len() > 18
+        {
             return None;
         }
         let digits = || whole.iter().chain(fraction);
@@ -58,7 +68,10 @@ impl Decimal {
             return None;
         }
         let digits = digits().fold(0u128, |value, &byte| value * 10 + u128::from(byte - b'0'));
-        Some(Self { digits, decimals: fraction.len() as u32 })
+        Some(Self {
+            digits,
+            decimals: fraction.len() as u32,
+        })
     }
 
     /// This many units of `unit` each; `None` unless that is a whole number that fits 64 bits.
@@ -119,7 +132,20 @@ mod tests {
     fn integers_are_plain_digits() {
         assert_eq!(integer(b"0"), Some(0));
         assert_eq!(integer(b"18446744073709551615"), Some(u64::MAX));
-        for bad in ["", "18446744073709551616", "-1", "+1", " 1", "1 ", "1_0", "0x10", "1e3", "1.0", "007", "\u{663}"] {
+        for bad in [
+            "",
+            "18446744073709551616",
+            "-1",
+            "+1",
+            " 1",
+            "1 ",
+            "1_0",
+            "0x10",
+            "1e3",
+            "1.0",
+            "007",
+            "\u{663}",
+        ] {
             assert_eq!(integer(bad.as_bytes()), None, "{bad}");
         }
         assert_eq!(amount(b"1000000000000"), Some(AMOUNT_MAX));
@@ -131,12 +157,21 @@ mod tests {
     fn decimals_are_exact_and_bounded() {
         let parse = |text: &str| Decimal::parse(text.as_bytes()).map(|d| (d.digits, d.decimals));
         assert_eq!(parse("80"), Some((80, 0)));
-        assert_eq!(parse("0.0002777777777777778"), Some((2_777_777_777_777_778, 19)));
-        assert_eq!(parse("12345678901234567"), Some((12_345_678_901_234_567, 0)));
+        assert_eq!(
+            parse("0.0002777777777777778"),
+            Some((2_777_777_777_777_778, 19))
+        );
+        assert_eq!(
+            parse("12345678901234567"),
+            Some((12_345_678_901_234_567, 0))
+        );
         assert_eq!(parse("123456789012345678"), None);
         assert_eq!(parse("0.00000000000000000001"), Some((1, 20)));
         assert_eq!(parse("0.000000000000000000001"), None);
-        for bad in ["", ".", ".5", "5.", "1.2.3", "-1", "+1", "1e3", "inf", "nan", " 1", "1 ", "00.5", "0x1", "1,5"] {
+        for bad in [
+            "", ".", ".5", "5.", "1.2.3", "-1", "+1", "1e3", "inf", "nan", " 1", "1 ", "00.5",
+            "0x1", "1,5",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }
@@ -150,11 +185,29 @@ mod tests {
         assert_eq!(ns("333333333ns"), Some(333_333_333));
         assert_eq!(ns("3650d"), Some(3650 * DAY));
         assert_eq!(ns("315360000000"), Some(3650 * DAY));
-        for bad in ["315360000001", "3651d", "1.5", "1S", "0.5ns", "s", "-1s", "1 s", "1w", "9223372036854775808", "1sec"] {
+        for bad in [
+            "315360000001",
+            "3651d",
+            "1.5",
+            "1S",
+            "0.5ns",
+            "s",
+            "-1s",
+            "1 s",
+            "1w",
+            "9223372036854775808",
+            "1sec",
+        ] {
             assert_eq!(ns(bad), None, "{bad}");
         }
-        assert_eq!(duration_after_slash(b"m").map(Span::as_ns), Some(60 * SECOND));
-        assert_eq!(duration_after_slash(b"5m").map(Span::as_ns), Some(300 * SECOND));
+        assert_eq!(
+            duration_after_slash(b"m").map(Span::as_ns),
+            Some(60 * SECOND)
+        );
+        assert_eq!(
+            duration_after_slash(b"5m").map(Span::as_ns),
+            Some(300 * SECOND)
+        );
         assert_eq!(duration_after_slash(b"60"), None);
         assert_eq!(duration_with_unit(b"m"), None);
     }

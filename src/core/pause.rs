@@ -22,17 +22,29 @@ impl Pause {
     /// A pause of `span` from `now`; `drains` a bucket yet to begin.
     pub fn new(now: Timestamp, span: Span, drains: bool) -> Self {
         let until = now.after(span);
-        Self { until, drains, kept_until: until.after(span) }
+        Self {
+            until,
+            drains,
+            kept_until: until.after(span),
+        }
     }
 
     /// The instant from which it can no longer be told that there was a pause.
     pub fn ends(&self) -> Timestamp {
-        if self.drains { self.kept_until } else { self.until }
+        if self.drains {
+            self.kept_until
+        } else {
+            self.until
+        }
     }
 
     /// What an early end leaves at `now`: the mark, moved there, if the drain is still to come.
     pub fn resumed(&self, now: Timestamp) -> Option<Self> {
         let kept = Span::from_ns(self.kept_until.since(self.until)).unwrap_or(Span::MAX);
-        self.drains.then(|| Self { until: now, drains: true, kept_until: now.after(kept) })
+        self.drains.then(|| Self {
+            until: now,
+            drains: true,
+            kept_until: now.after(kept),
+        })
     }
 }

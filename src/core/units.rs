@@ -54,7 +54,11 @@ impl Span {
 
     /// From nanoseconds; `None` above [`Self::MAX`].
     pub const fn from_ns(ns: u64) -> Option<Self> {
-        if ns <= Self::MAX.0 { Some(Self(ns)) } else { None }
+        if ns <= Self::MAX.0 {
+            Some(Self(ns))
+        } else {
+            None
+        }
     }
 
     /// Nanoseconds.
@@ -76,23 +80,38 @@ pub struct Wait {
 
 impl Wait {
     /// No wait: go now.
-    pub const ZERO: Self = Self { whole_ns: 0, numerator: 0, denominator: 1 };
+    pub const ZERO: Self = Self {
+        whole_ns: 0,
+        numerator: 0,
+        denominator: 1,
+    };
 
     /// A whole number of nanoseconds.
     pub const fn from_ns(ns: u128) -> Self {
-        Self { whole_ns: ns, numerator: 0, denominator: 1 }
+        Self {
+            whole_ns: ns,
+            numerator: 0,
+            denominator: 1,
+        }
     }
 
     /// `amount / per_ns` nanoseconds; `per_ns` must not be zero.
     pub fn quotient(amount: u128, per_ns: u64) -> Self {
         let divisor = u128::from(per_ns);
         // The remainder is below a 64-bit divisor.
-        Self { whole_ns: amount / divisor, numerator: (amount % divisor) as u64, denominator: per_ns }
+        Self {
+            whole_ns: amount / divisor,
+            numerator: (amount % divisor) as u64,
+            denominator: per_ns,
+        }
     }
 
     /// This wait, begun `ns` later.
     pub fn plus_ns(self, ns: u64) -> Self {
-        Self { whole_ns: self.whole_ns.saturating_add(u128::from(ns)), ..self }
+        Self {
+            whole_ns: self.whole_ns.saturating_add(u128::from(ns)),
+            ..self
+        }
     }
 
     /// True if there is nothing to wait for.
@@ -107,7 +126,8 @@ impl Wait {
 
     /// Nanoseconds, rounded up.
     pub fn ceil_ns(self) -> u128 {
-        self.whole_ns.saturating_add(u128::from(self.numerator != 0))
+        self.whole_ns
+            .saturating_add(u128::from(self.numerator != 0))
     }
 
     /// Milliseconds, rounded up; the largest 64-bit integer if it does not fit.
@@ -147,7 +167,9 @@ impl PartialOrd for Wait {
 impl Ord for Wait {
     fn cmp(&self, other: &Self) -> Ordering {
         let fraction = |a: &Self, b: &Self| u128::from(a.numerator) * u128::from(b.denominator);
-        self.whole_ns.cmp(&other.whole_ns).then_with(|| fraction(self, other).cmp(&fraction(other, self)))
+        self.whole_ns
+            .cmp(&other.whole_ns)
+            .then_with(|| fraction(self, other).cmp(&fraction(other, self)))
     }
 }
 
@@ -159,7 +181,10 @@ mod tests {
     fn a_wait_is_never_rounded_down() {
         let third = Wait::quotient(1, 3);
         assert!(!third.is_zero());
-        assert_eq!((third.ceil_ns(), third.ceil_ms(), third.ceil_seconds()), (1, 1, 1));
+        assert_eq!(
+            (third.ceil_ns(), third.ceil_ms(), third.ceil_seconds()),
+            (1, 1, 1)
+        );
         assert_eq!(Wait::from_ns(1_000_000).ceil_ms(), 1);
         assert_eq!(Wait::from_ns(1_000_001).ceil_ms(), 2);
         assert_eq!(Wait::from_ns(u128::MAX).plus_ns(9).ceil_ms(), i64::MAX);

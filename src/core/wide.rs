@@ -70,7 +70,10 @@ mod tests {
     #[test]
     fn the_largest_product_is_exact() {
         assert_eq!(multiply(u128::MAX, u128::MAX), (u128::MAX - 1, 1));
-        assert_eq!(multiply_divide(u128::MAX, u128::MAX, u128::MAX), Some((u128::MAX, 0)));
+        assert_eq!(
+            multiply_divide(u128::MAX, u128::MAX, u128::MAX),
+            Some((u128::MAX, 0))
+        );
         assert_eq!(multiply_divide(u128::MAX, 2, 1), None);
         assert_eq!(multiply_divide(1, 1, 0), None);
     }

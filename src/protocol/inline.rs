@@ -30,6 +30,8 @@ pub(super) fn split(
     text: &mut Vec<u8>,
     spans: &mut Vec<Span>,
 ) -> Result<(), ProtocolError> {
+    // Resolving escapes never makes a text longer.
+    text.reserve(line.len());
     let mut rest = line;
     loop {
         rest = &rest[rest.iter().take_while(|&&byte| is_blank(byte)).count()..];

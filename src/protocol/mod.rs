@@ -10,6 +10,7 @@ mod arguments;
 mod double;
 mod error;
 mod inline;
+mod length;
 pub mod limits;
 mod reply;
 mod request;

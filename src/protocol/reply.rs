@@ -51,6 +51,11 @@ impl<'a> Reply<'a> {
         self.out.truncate(position);
     }
 
+    /// Replies that were written elsewhere, whole and in this protocol.
+    pub fn append(&mut self, replies: &[u8]) {
+        self.out.extend_from_slice(replies);
+    }
+
     /// `+OK`.
     pub fn ok(&mut self) {
         self.out.extend_from_slice(b"+OK\r\n");

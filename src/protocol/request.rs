@@ -1,9 +1,10 @@
 use super::arguments::{Arguments, Span};
 use super::error::ProtocolError;
 use super::inline;
+use super::length::{Length, LengthLine, LineFault};
 use super::limits::{
     ARGUMENTS_KEPT, ARGUMENTS_MAX, ARGUMENTS_PREALLOCATED_MAX, BULK_BYTES_MAX, INLINE_BYTES_KEPT,
-    LENGTH_LINE_BYTES_MAX, RequestLimits,
+    RequestLimits,
 };
 
 /// What [`Scanner::scan`] found at the start of the buffer.
@@ -49,8 +50,10 @@ enum Part {
 /// Finds requests in received bytes: arrays of bulk strings, or inline.
 ///
 /// It remembers how far it got in an incomplete request, so that each byte is looked at once however it arrives,
-/// and bytes within an argument not at all. It holds no received bytes (but the last inline request's, unquoted), and memory only in
-/// proportion to what has arrived: an argument is 6 bytes on the wire or more, and at most 16 here.
+/// and bytes within an argument not at all; an inline line once for its end and once for its words.
+///
+/// It keeps no received bytes but the last inline request's words, and its memory is in proportion to what has arrived,
+/// not to what was announced: 16 bytes for each argument at most.
 #[derive(Debug)]
 pub struct Scanner {
     part: Part,
@@ -173,7 +176,10 @@ impl Scanner {
                         break 1;
                     };
                     self.bulk_bytes = check_bulk(length, limits)?;
-                    if position + self.bulk_bytes + 2 > request_bytes_max {
+                    // Saturating, for a caller's own limits may be anything.
+                    if position.saturating_add(self.bulk_bytes).saturating_add(2)
+                        > request_bytes_max
+                    {
                         return Err(ProtocolError::TooBigRequest);
                     }
                     self.part = Part::Bulk;
@@ -336,81 +342,6 @@ fn check_bulk(length: Length, limits: &RequestLimits) -> Result<usize, ProtocolE
         Ok(bytes) if bytes <= limits.bulk_bytes_max => Ok(bytes),
         Ok(bytes) if bytes <= BULK_BYTES_MAX => Err(ProtocolError::UnauthenticatedBulkLength),
         _ => Err(ProtocolError::InvalidBulkLength),
-    }
-}
-
-/// A whole number as written behind `*` or `$`, saturated at `u64::MAX`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Length {
-    magnitude: u64,
-    negative: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum LineFault {
-    NotANumber,
-    TooLong,
-}
-
-/// A length line read so far.
-///
-/// Strict, as Redis's `string2ll`: digits with at most one `-` in front, no `+`, no blank, no needless zero, so that no
-/// two readers of the same bytes can disagree on a length. Stricter in one point: CR must be followed by LF.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct LengthLine {
-    magnitude: u64,
-    /// Bytes seen, the sign included.
-    seen: u8,
-    digits: u8,
-    negative: bool,
-    carriage_return: bool,
-}
-
-impl LengthLine {
-    const START: Self = Self {
-        magnitude: 0,
-        seen: 0,
-        digits: 0,
-        negative: false,
-        carriage_return: false,
-    };
-
-    #[inline]
-    fn is_start(self) -> bool {
-        self.seen == 0 && !self.carriage_return
-    }
-
-    /// Takes the next byte; `Some` when it was the line's last.
-    fn push(&mut self, byte: u8) -> Result<Option<Length>, LineFault> {
-        match byte {
-            _ if self.carriage_return => match byte {
-                b'\n' => {
-                    return Ok(Some(Length {
-                        magnitude: self.magnitude,
-                        negative: self.negative,
-                    }));
-                }
-                _ => return Err(LineFault::NotANumber),
-            },
-            b'\r' if self.digits > 0 => {
-                self.carriage_return = true;
-                return Ok(None);
-            }
-            _ if usize::from(self.seen) == LENGTH_LINE_BYTES_MAX => return Err(LineFault::TooLong),
-            b'-' if self.seen == 0 => self.negative = true,
-            // `-0`, `00` and `01` are refused.
-            b'0' if self.negative && self.digits == 0 => return Err(LineFault::NotANumber),
-            b'0'..=b'9' if self.digits == 0 || self.magnitude > 0 => {
-                self.magnitude = self
-                    .magnitude
-                    .saturating_mul(10)
-                    .saturating_add(u64::from(byte - b'0'));
-                self.digits += 1;
-            }
-            _ => return Err(LineFault::NotANumber),
-        }
-        self.seen += 1;
-        Ok(None)
     }
 }
 

@@ -57,7 +57,11 @@ impl Store {
     /// An empty store. Hashing is seeded at random, so that nobody can aim keys at one place.
     pub fn new() -> Self {
         let databases = (0..DATABASES_MAX).map(|_| OnceLock::new()).collect();
-        Self { databases, hasher: RandomState::new(), watches: Watches::default() }
+        Self {
+            databases,
+            hasher: RandomState::new(),
+            watches: Watches::default(),
+        }
     }
 
     fn database(&self, database: u8) -> &Shards<Entry> {
@@ -70,7 +74,13 @@ impl Store {
 
     /// Calls `f` with the key's entry, a default one if there is none. What `f` leaves there is kept,
     /// unless it can no longer be told from an absent key.
-    pub fn with_key<R>(&self, database: u8, key: &[u8], now: Timestamp, f: impl FnOnce(&mut Entry) -> R) -> R {
+    pub fn with_key<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(&mut Entry) -> R,
+    ) -> R {
         self.database(database).write(key, |entry| {
             entry.forget(now);
             let before = self.watches.any().then(|| entry.clone());
@@ -84,10 +94,19 @@ impl Store {
     }
 
     /// As [`Self::with_key`] for several distinct keys, atomically.
-    pub fn with_keys<R>(&self, database: u8, keys: &[&[u8]], now: Timestamp, f: impl FnOnce(&mut [Entry]) -> R) -> R {
+    pub fn with_keys<R>(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [Entry]) -> R,
+    ) -> R {
         self.database(database).write_many(keys, |entries| {
             entries.iter_mut().for_each(|entry| entry.forget(now));
-            let before: Option<SmallVec<[Entry; 4]>> = self.watches.any().then(|| entries.iter().cloned().collect());
+            let before: Option<SmallVec<[Entry; 4]>> = self
+                .watches
+                .any()
+                .then(|| entries.iter().cloned().collect());
             let result = f(entries);
             entries.iter_mut().for_each(|entry| entry.forget(now));
             for ((before, entry), key) in before.iter().flatten().zip(entries.iter()).zip(keys) {
@@ -100,16 +119,26 @@ impl Store {
     }
 
     /// Calls `f` with the key's entry, `None` if it does not exist at `now`.
-    pub fn read<R>(&self, database: u8, key: &[u8], now: Timestamp, f: impl FnOnce(Option<&Entry>) -> R) -> R {
+    pub fn read<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(Option<&Entry>) -> R,
+    ) -> R {
         match self.existing(database) {
-            Some(shards) => shards.read(key, |entry| f(entry.filter(|entry| !entry.is_forgettable(now)))),
+            Some(shards) => shards.read(key, |entry| {
+                f(entry.filter(|entry| !entry.is_forgettable(now)))
+            }),
             None => f(None),
         }
     }
 
     /// Removes a key; true if it existed at `now`.
     pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
-        self.with_key(database, key, now, |entry| !std::mem::take(entry).is_absent())
+        self.with_key(database, key, now, |entry| {
+            !std::mem::take(entry).is_absent()
+        })
     }
 
     /// Puts an entry in place, as it comes out of a snapshot.
@@ -137,7 +166,10 @@ impl Store {
     /// The keys from `cursor` on that exist at `now` and that `wanted` accepts; at least `count` are looked at.
     pub fn page(&self, database: u8, cursor: u64, count: usize, now: Timestamp) -> Page {
         let Some(shards) = self.existing(database) else {
-            return Page { keys: Vec::new(), next: 0 };
+            return Page {
+                keys: Vec::new(),
+                next: 0,
+            };
         };
         let (keys, next) = shards.page(cursor, count.max(1), |entry| !entry.is_forgettable(now));
         Page { keys, next }
@@ -161,7 +193,9 @@ impl Store {
         (sweep.looked, sweep.dropped) = (0, 0);
         while sweep.looked < budget {
             let step = self.databases[sweep.database].get().map(|shards| {
-                shards.sweep(sweep.shard, sweep.place, budget - sweep.looked, |entry| entry.is_forgettable(now))
+                shards.sweep(sweep.shard, sweep.place, budget - sweep.looked, |entry| {
+                    entry.is_forgettable(now)
+                })
             });
             match step {
                 Some((dropped, Some(place))) => {

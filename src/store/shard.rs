@@ -31,7 +31,9 @@ pub struct Shards<V> {
 
 impl<V: Value> Shards<V> {
     pub fn new(hasher: RandomState) -> Self {
-        Self { map: DashMap::with_hasher_and_shard_amount(hasher, SHARDS) }
+        Self {
+            map: DashMap::with_hasher_and_shard_amount(hasher, SHARDS),
+        }
     }
 
     fn hash(&self, key: &[u8]) -> u64 {
@@ -46,7 +48,9 @@ impl<V: Value> Shards<V> {
     pub fn read<R>(&self, key: &[u8], f: impl FnOnce(Option<&V>) -> R) -> R {
         let hash = self.hash(key);
         let shard = self.map.shards()[self.shard_of(hash)].read();
-        f(shard.get(hash, |(name, _)| name.as_bytes() == key).map(|(_, value)| value.get()))
+        f(shard
+            .get(hash, |(name, _)| name.as_bytes() == key)
+            .map(|(_, value)| value.get()))
     }
 
     /// Gives `f` the value of `key`, or a default one to fill; a void one is dropped afterwards.
@@ -74,20 +78,29 @@ impl<V: Value> Shards<V> {
     /// is one value only at its first place; callers that care refuse that.
     pub fn write_many<R>(&self, keys: &[&[u8]], f: impl FnOnce(&mut [V]) -> R) -> R {
         let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
-        let mut order: SmallVec<[usize; 16]> = hashes.iter().map(|&hash| self.shard_of(hash)).collect();
+        let mut order: SmallVec<[usize; 16]> =
+            hashes.iter().map(|&hash| self.shard_of(hash)).collect();
         order.sort_unstable();
         order.dedup();
         let shards = self.map.shards();
-        let mut guards: SmallVec<[_; 16]> = order.iter().map(|&shard| shards[shard].write()).collect();
-        let guard_of = |hash| order.binary_search(&self.shard_of(hash)).expect("its shard was locked above");
+        let mut guards: SmallVec<[_; 16]> =
+            order.iter().map(|&shard| shards[shard].write()).collect();
+        let guard_of = |hash| {
+            order
+                .binary_search(&self.shard_of(hash))
+                .expect("its shard was locked above")
+        };
 
         // The values are moved out for the call, since two mutable borrows of a table cannot be had.
         let mut values: SmallVec<[V; 16]> = keys
             .iter()
             .zip(&hashes)
             .map(|(key, &hash)| {
-                let found = guards[guard_of(hash)].get_mut(hash, |(name, _)| name.as_bytes() == *key);
-                found.map(|(_, value)| std::mem::take(value.get_mut())).unwrap_or_default()
+                let found =
+                    guards[guard_of(hash)].get_mut(hash, |(name, _)| name.as_bytes() == *key);
+                found
+                    .map(|(_, value)| std::mem::take(value.get_mut()))
+                    .unwrap_or_default()
             })
             .collect();
         let result = f(&mut values);
@@ -111,12 +124,18 @@ impl<V: Value> Shards<V> {
         let hash = self.hash(key.as_bytes());
         let mut shard = self.map.shards()[self.shard_of(hash)].write();
         shard.erase_entry(hash, |(name, _)| *name == key);
-        shard.insert_entry(hash, (key, SharedValue::new(value)), |(name, _)| self.hash(name.as_bytes()));
+        shard.insert_entry(hash, (key, SharedValue::new(value)), |(name, _)| {
+            self.hash(name.as_bytes())
+        });
     }
 
     /// Keys in the table, those that nobody has yet noticed to be gone included.
     pub fn len(&self) -> usize {
-        self.map.shards().iter().map(|shard| shard.read().len()).sum()
+        self.map
+            .shards()
+            .iter()
+            .map(|shard| shard.read().len())
+            .sum()
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.
@@ -148,7 +167,13 @@ impl<V: Value> Shards<V> {
     /// Drops what `is_dead` says from at most `budget` places of a shard, starting at `place`. Returns
     /// how many were dropped and the next place, `None` at the shard's end (where a table that became
     /// much too large is given back).
-    pub fn sweep(&self, shard: usize, place: usize, budget: usize, is_dead: impl Fn(&V) -> bool) -> (usize, Option<usize>) {
+    pub fn sweep(
+        &self,
+        shard: usize,
+        place: usize,
+        budget: usize,
+        is_dead: impl Fn(&V) -> bool,
+    ) -> (usize, Option<usize>) {
         let mut table = self.map.shards()[shard].write();
         let buckets = if table.is_empty() { 0 } else { table.buckets() };
         let end = buckets.min(place.saturating_add(budget));
@@ -178,9 +203,15 @@ impl<V: Value> Shards<V> {
     /// The names of at least `count` keys (or all that are left) from `position` on, in the order of
     /// their positions, and the position to go on from; zero at the end. Every key that is there from
     /// the first to the last page is on exactly one, however the table grows or shrinks meanwhile.
-    pub fn page(&self, position: u64, count: usize, mut wanted: impl FnMut(&V) -> bool) -> (Vec<Key>, u64) {
+    pub fn page(
+        &self,
+        position: u64,
+        count: usize,
+        mut wanted: impl FnMut(&V) -> bool,
+    ) -> (Vec<Key>, u64) {
         let shift = POSITION_BITS - SHARDS.trailing_zeros();
-        let position_of = |key: &Key| (self.hash(key.as_bytes()) << (64 - POSITION_BITS)) >> (64 - POSITION_BITS);
+        let position_of =
+            |key: &Key| (self.hash(key.as_bytes()) << (64 - POSITION_BITS)) >> (64 - POSITION_BITS);
         let mut names = Vec::new();
         let mut from = position;
         while names.len() < count {

@@ -53,12 +53,19 @@ impl Watches {
     /// A key changed: its watchers' transactions will not run.
     pub fn touch(&self, database: u8, key: &[u8]) {
         if let Some(watchers) = self.keys.lock().get(&(database, Key::new(key))) {
-            watchers.iter().for_each(|watch| watch.0.store(true, Ordering::Release));
+            watchers
+                .iter()
+                .for_each(|watch| watch.0.store(true, Ordering::Release));
         }
     }
 
     /// The keys of `database` that somebody watches.
     pub fn watched(&self, database: u8) -> Vec<Key> {
-        self.keys.lock().keys().filter(|(of, _)| *of == database).map(|(_, key)| key.clone()).collect()
+        self.keys
+            .lock()
+            .keys()
+            .filter(|(of, _)| *of == database)
+            .map(|(_, key)| key.clone())
+            .collect()
     }
 }
