@@ -29,8 +29,7 @@ const SAVE_RETRY_SECONDS: u64 = 5;
 pub(super) async fn sweep(engine: Arc<Engine>) {
     let mut sweep = Sweep::default();
     loop {
-        let shared = &engine.shared;
-        sweep = shared.store.sweep(sweep, SWEEP_PLACES, shared.clock.now());
+        sweep = engine.sweep(sweep, SWEEP_PLACES);
         let busy = sweep.dropped > 0 && sweep.dropped * SWEEP_BUSY_SHARE >= sweep.looked;
         sleep(if busy { SWEEP_REST_BUSY } else { SWEEP_REST }).await;
     }

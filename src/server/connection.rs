@@ -19,8 +19,9 @@ use tokio::time::{sleep, timeout};
 use super::gate::{Passage, Seat};
 use super::{Server, ShutdownRequest};
 use crate::clients::Client;
+use crate::command::connection::Pending;
 use crate::engine::Engine;
-use crate::session::{Completion, Flow, Pending, Session};
+use crate::session::{Completion, Flow, Session};
 
 /// Bytes asked for in one read; about what an idle connection's buffer keeps.
 const READ_BYTES: usize = 16 * 1024;
@@ -289,7 +290,15 @@ impl Connection {
     /// Does what a command asked for that takes time.
     async fn finish(&self, pending: Pending) -> Result<Completion, End> {
         match pending {
-            Pending::Save => Ok(self.server.saver.save().await),
+            Pending::Save => {
+                let saved = self.server.saver.save().await;
+                Ok(saved.map(|()| "OK").map_err(|error| format!("ERR {error}")))
+            }
+            Pending::BackgroundSave => Ok(if self.server.saver.begin() {
+                Ok("Background saving started")
+            } else {
+                Err("ERR Background save already in progress".to_owned())
+            }),
             Pending::Shutdown { save } => {
                 let (answer, answered) = oneshot::channel();
                 let request = ShutdownRequest { save, answer };

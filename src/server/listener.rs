@@ -174,6 +174,7 @@ fn prepare(stream: &TcpStream, keepalive_seconds: u64) -> io::Result<()> {
 /// Says why and closes, in a way that lets the peer read it. Those beyond a bound, as in a flood, are
 /// closed at once.
 fn turn_away(server: &Server, stream: TcpStream, text: &'static [u8]) {
+    server.engine.shared.metrics.rejected();
     if let Ok(permit) = server.farewells.clone().try_acquire_owned() {
         tokio::spawn(async move {
             let _permit = permit;

@@ -115,7 +115,7 @@ pub async fn serve(
                 Err(error) => {
                     tracing::error!(%error, "SHUTDOWN: the snapshot failed, so the server stays up");
                     server.gate.set(Phase::Open);
-                    let refusal = "Errors trying to SHUTDOWN. Check logs.".to_owned();
+                    let refusal = "ERR Errors trying to SHUTDOWN. Check logs.".to_owned();
                     // The client may have gone; then nobody is left to tell.
                     let _ = request.answer.send(Err(refusal));
                 }
@@ -136,7 +136,7 @@ pub async fn serve(
 }
 
 /// Holds all commands, then saves if that is wanted: nothing that was answered is missing in it.
-async fn last_save(server: &Server, wish: Option<bool>) -> Completion {
+async fn last_save(server: &Server, wish: Option<bool>) -> Result<(), String> {
     tracing::info!("stopping");
     server.gate.set(Phase::Held);
     let wanted = wish.unwrap_or(server.settings().save_seconds() > 0);

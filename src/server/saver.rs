@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::spawn_blocking;
+
 use crate::core::units::SECOND;
 use crate::engine::Engine;
 use crate::persistence::{self, Saving};
-use crate::session::Completion;
 
 /// Takes the snapshots of one engine.
 pub(super) struct Saver {
@@ -26,32 +27,48 @@ impl Saver {
             .shared
             .saves
             .report()
-            .changes_since(self.engine.shared.changes())
+            .changes_since(self.engine.shared.metrics.changes())
     }
 
     /// Waits for a snapshot that is under way, then takes one. The error is one line.
-    pub(super) async fn save(self: &Arc<Self>) -> Completion {
+    pub(super) async fn save(self: &Arc<Self>) -> Result<(), String> {
         let this = self.clone();
-        off_thread(move || {
+        let done = spawn_blocking(move || {
             let saving = this.turn();
             this.take(saving)
-        })
-        .await
+        });
+        done.await
+            .unwrap_or_else(|error| Err(format!("the snapshot was broken off: {error}")))
+    }
+
+    /// Begins a snapshot, which goes on after the return; false if one is under way already.
+    pub(super) fn begin(self: &Arc<Self>) -> bool {
+        let Some(saving) = self.try_begin() else {
+            return false;
+        };
+        let this = self.clone();
+        // Its outcome is logged, and kept for INFO, by `take`.
+        spawn_blocking(move || this.take(saving));
+        true
+    }
+
+    fn try_begin(&self) -> Option<Saving> {
+        let shared = &self.engine.shared;
+        let now_s = shared.clock.now().as_ns() / SECOND;
+        shared.saves.try_begin(shared.metrics.changes(), now_s)
     }
 
     /// The right to save, as soon as nobody else has it. Blocks.
     fn turn(&self) -> Saving {
-        let shared = &self.engine.shared;
         loop {
-            let now_s = shared.clock.now().as_ns() / SECOND;
-            if let Some(saving) = shared.saves.try_begin(shared.changes(), now_s) {
+            if let Some(saving) = self.try_begin() {
                 return saving;
             }
-            shared.saves.wait_until_idle();
+            self.engine.shared.saves.wait_until_idle();
         }
     }
 
-    fn take(&self, saving: Saving) -> Completion {
+    fn take(&self, saving: Saving) -> Result<(), String> {
         let shared = &self.engine.shared;
         let begun = shared.clock.now();
         let result = persistence::save(&shared.store, begun, &self.path);
@@ -70,9 +87,4 @@ impl Saver {
         saving.end(outcome.clone(), ended.as_ns() / SECOND, took);
         outcome
     }
-}
-
-async fn off_thread(work: impl FnOnce() -> Completion + Send + 'static) -> Completion {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(format!("the snapshot was broken off: {error}")))
 }

@@ -45,7 +45,7 @@ pub fn run(config: &Config) -> Result<(), String> {
         ClockKind::System => Clock::system(not_before),
         ClockKind::Manual => Clock::manual(not_before),
     };
-    let engine = Arc::new(Engine::new(clock, settings, store));
+    let engine = Arc::new(Engine::with_store(clock, settings, store));
 
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(threads) = config.threads {
