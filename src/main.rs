@@ -2,6 +2,7 @@
 //! exit code.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
         Ok(parsed) => parsed,
         // Also the way of --help and --version, which are no errors.
         Err(error) if !error.use_stderr() => {
-            print!("{error}");
+            say(&error.render().to_string());
             return ExitCode::SUCCESS;
         }
         Err(error) => return failure(&arguments::one_line(&error)),
@@ -30,12 +31,12 @@ fn main() -> ExitCode {
             server::run(&arguments.config).map(|()| true)
         }
         Some(Command::Ping(arguments)) => ping::run(arguments).map(|()| {
-            println!("PONG");
+            say("PONG\n");
             true
         }),
         Some(Command::Cli(arguments)) => cli::run(arguments),
         Some(Command::Version) => {
-            println!("tollgate {}", env!("CARGO_PKG_VERSION"));
+            say(concat!("tollgate ", env!("CARGO_PKG_VERSION"), "\n"));
             Ok(true)
         }
     };
@@ -44,6 +45,11 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(line) => failure(&line),
     }
+}
+
+/// Prints to standard output; whoever stopped reading it does not want the rest.
+fn say(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 fn failure(line: &str) -> ExitCode {
