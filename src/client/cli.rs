@@ -242,7 +242,7 @@ fn split(line: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         Ok(Scan::Request { arguments, .. }) => Ok(arguments.iter().map(<[u8]>::to_vec).collect()),
         Ok(Scan::Skip { .. }) => Ok(Vec::new()),
         Ok(Scan::Incomplete { .. }) => Err("the line holds a line end".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.to_string().replacen("Protocol error: ", "", 1)),
     }
 }
 

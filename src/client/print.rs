@@ -58,6 +58,10 @@ fn pretty(reply: &Reply, indent: &str, out: &mut Vec<u8>) {
                 pretty(key, &inner, out);
                 trim_line_end(out);
                 out.extend(b" => ");
+                if is_numbered(value) {
+                    out.push(b'\n');
+                    out.extend(inner.bytes());
+                }
                 pretty(value, &inner, out);
                 end_line(out);
             }
@@ -98,6 +102,16 @@ fn number(index: usize, width: usize, mark: u8, indent: &str, out: &mut Vec<u8>)
         out.extend(indent.bytes());
     }
     out.extend(format!("{:>width$}{} ", index + 1, char::from(mark)).bytes());
+}
+
+/// True for what is printed as a list of its own.
+fn is_numbered(reply: &Reply) -> bool {
+    match reply {
+        Reply::Array { data, .. } | Reply::Push { data, .. } => !data.is_empty(),
+        Reply::Set { data, .. } => !data.is_empty(),
+        Reply::Map { data, .. } => !data.is_empty(),
+        _ => false,
+    }
 }
 
 fn digits(count: usize) -> usize {
@@ -221,7 +235,7 @@ mod tests {
         let bytes = b"%2\r\n$1\r\nz\r\n:1\r\n$1\r\na\r\n*2\r\n:2\r\n:3\r\n";
         assert_eq!(
             shown(bytes, Style::Pretty),
-            "1# \"z\" => (integer) 1\n2# \"a\" => 1) (integer) 2\n   2) (integer) 3\n"
+            "1# \"z\" => (integer) 1\n2# \"a\" => \n   1) (integer) 2\n   2) (integer) 3\n"
         );
         assert_eq!(shown(bytes, Style::Raw), "z 1\na 2\n3\n");
     }

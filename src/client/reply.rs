@@ -25,6 +25,8 @@ pub(crate) struct Scanner {
     open: Vec<usize>,
     /// There was a null in RESP2's spelling, which the RESP3 decoder does not know.
     resp2_null: bool,
+    /// Where sets begin.
+    sets: Vec<usize>,
 }
 
 impl Scanner {
@@ -34,13 +36,25 @@ impl Scanner {
             return Ok(None);
         }
         let scanned = std::mem::take(self);
-        let bytes = &input[..scanned.position];
-        let reply = if scanned.resp2_null {
-            resp2::decode::decode(bytes).map(|decoded| decoded.map(|(frame, _)| from_resp2(frame)))
-        } else {
-            resp3::decode::complete::decode(bytes).map(|decoded| decoded.map(|(frame, _)| frame))
+        let mut bytes: Vec<u8> = input.drain(..scanned.position).collect();
+        let decode = |bytes: &[u8]| {
+            if scanned.resp2_null {
+                let decoded = resp2::decode::decode(bytes);
+                decoded.map(|decoded| decoded.map(|(frame, _)| from_resp2(frame)))
+            } else {
+                let decoded = resp3::decode::complete::decode(bytes);
+                decoded.map(|decoded| decoded.map(|(frame, _)| frame))
+            }
         };
-        input.drain(..scanned.position);
+        let mut reply = decode(&bytes);
+        if reply.is_err() && !scanned.sets.is_empty() {
+            // The decoder knows no sets of arrays, which COMMAND of Redis replies: read them as arrays.
+            scanned
+                .sets
+                .iter()
+                .for_each(|position| bytes[*position] = b'*');
+            reply = decode(&bytes);
+        }
         match reply {
             Ok(Some(reply)) => Ok(Some(reply)),
             Ok(None) => Err("a reply ends early".to_owned()),
@@ -75,6 +89,9 @@ impl Scanner {
                     Some(items) => {
                         if self.open.len() >= DEPTH_MAX {
                             return Err(format!("a reply is nested deeper than {DEPTH_MAX}"));
+                        }
+                        if *kind == b'~' {
+                            self.sets.push(self.position);
                         }
                         // An attribute is its pairs and then the value that it is about.
                         self.open.push(match kind {
@@ -183,6 +200,12 @@ mod tests {
             panic!("{replies:?}")
         };
         assert_eq!((data.len(), &data[1]), (3, &Reply::Null));
+    }
+
+    #[test]
+    fn a_set_may_hold_arrays() {
+        let reply = take(b"*1\r\n~1\r\n*1\r\n~1\r\n:7\r\n").unwrap();
+        assert!(matches!(reply, Some(Reply::Array { .. })), "{reply:?}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn one_client_too_many_is_told_so() {
 fn a_client_that_never_reads_costs_a_bounded_amount() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path(), &[]);
-    let mut deaf = server.connect();
+    let deaf = server.connect();
     let sent = Arc::new(AtomicU64::new(0));
     let (counter, mut stream) = (sent.clone(), deaf.0.try_clone().unwrap());
     let writer = std::thread::spawn(move || {
