@@ -45,13 +45,18 @@ impl Pass<'_> {
 impl Engine {
     /// An engine with an empty store.
     pub fn new(clock: Clock, settings: Settings) -> Self {
+        Self::with_store(clock, settings, Store::new())
+    }
+
+    /// An engine with the keys of a snapshot, which is loaded first: `clock` must not start before it.
+    pub fn with_store(clock: Clock, settings: Settings, store: Store) -> Self {
         let started_at = clock.now();
         let shared = Shared {
             clock,
             started_at,
             run_id: random_hex_digits(),
             settings,
-            store: Store::new(),
+            store,
             clients: Clients::default(),
             metrics: Metrics::default(),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),

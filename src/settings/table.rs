@@ -31,11 +31,14 @@ pub(super) enum Change {
     ClientOutputLimit(u64),
 }
 
+/// Reads a new value; the error says what the setting takes.
+type Parse = fn(&[u8]) -> Result<Change, String>;
+
 /// One setting: its name, how it is shown, and how a new value is read (`None`: fixed at start).
 pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) get: fn(&Settings) -> Vec<u8>,
-    pub(super) parse: Option<fn(&[u8]) -> Result<Change, String>>,
+    pub(super) parse: Option<Parse>,
 }
 
 /// The table. `appendonly` and the two about memory are what tools ask Redis for; their answers are
@@ -170,7 +173,10 @@ fn duration(span: Span) -> String {
         ("ms", 1_000_000),
         ("us", 1_000),
     ];
-    match units.iter().find(|(_, unit)| ns >= *unit && ns % unit == 0) {
+    match units
+        .iter()
+        .find(|(_, unit)| ns >= *unit && ns.is_multiple_of(*unit))
+    {
         Some((unit, size)) => format!("{}{unit}", ns / size),
         None => format!("{ns}ns"),
     }
