@@ -8,6 +8,7 @@ pub mod metrics;
 pub mod password;
 pub mod persistence;
 pub mod protocol;
+pub mod requests;
 pub mod session;
 pub mod settings;
 pub mod store;
