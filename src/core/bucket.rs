@@ -16,7 +16,7 @@
 use super::decision::{Earliest, Refusal, Standing};
 use super::gcra;
 use super::limit::{BucketLimit, Keeps, Rate};
-use super::units::{MILLISECOND, Span, Timestamp, Wait};
+use super::units::{Span, Timestamp, Wait};
 use super::wide::{compare_products, multiply_divide_ceil, multiply_divide_floor};
 use std::cmp::Ordering;
 
@@ -94,14 +94,22 @@ impl Bucket {
     ) -> Result<(), Refusal> {
         let at = self.start(now, pause_until);
         let rate = self.limit.rate();
-        let charge = u128::from(cost).checked_mul(rate.per_ns()).ok_or(Refusal::DebtTooLarge)?;
+        let charge = u128::from(cost)
+            .checked_mul(rate.per_ns())
+            .ok_or(Refusal::DebtTooLarge)?;
         let before = self.deficit_at(at);
-        let deficit = before.checked_add(charge).filter(|deficit| *deficit <= DEFICIT_MAX);
+        let deficit = before
+            .checked_add(charge)
+            .filter(|deficit| *deficit <= DEFICIT_MAX);
         let deficit = deficit.ok_or(Refusal::DebtTooLarge)?;
         // Debt that was carried over from other parameters may be more already; then this charge alone counts.
         let debt_max = u128::from(Span::MAX.as_ns()) * u128::from(rate.permits());
         let debt = |deficit: u128| deficit.saturating_sub(self.limit.scaled_capacity());
-        let charged = if debt(before) > debt_max { charge } else { debt(deficit) };
+        let charged = if debt(before) > debt_max {
+            charge
+        } else {
+            debt(deficit)
+        };
         if charged > debt_max {
             return Err(Refusal::DebtTooLarge);
         }
@@ -206,7 +214,7 @@ impl Bucket {
     /// time if the rate rises and its permits if it falls. Rounded up to a unit of the new rate.
     ///
     /// # Errors
-    /// [`Refusal::CarryTooLarge`] if the result cannot be held, or takes longer to refill than a reply can say.
+    /// [`Refusal::CarryTooLarge`] if the result cannot be held.
     pub fn adopt(&self, limit: BucketLimit, now: Timestamp) -> Result<Self, Refusal> {
         if self.limit.same_numbers(&limit) {
             return Ok(Self { limit, ..*self });
@@ -240,10 +248,7 @@ impl Bucket {
         if self.limit.keeps() == Keeps::Time || new.keeps() == Keeps::Time {
             carried = carried.max(gcra::same_time(deficit, old_rate, new_rate)?);
         }
-        // The longest time that replies can carry with room to spare.
-        let longest = i64::MAX as u128 * u128::from(MILLISECOND);
-        let holds = carried <= DEFICIT_MAX && carried / u128::from(new_rate.permits()) < longest;
-        holds.then_some(carried)
+        Some(carried).filter(|carried| *carried <= DEFICIT_MAX)
     }
 
     /// The deficit as of `at`. The base never moves back: of two threads that read the clock one after
