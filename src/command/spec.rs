@@ -123,6 +123,17 @@ impl Group {
         Self::Server,
     ];
 
+    /// The heading in the documentation.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::RateLimit => "Limits",
+            Self::Generic => "Keys",
+            Self::Connection => "The connection",
+            Self::Transactions => "Transactions",
+            Self::Server => "The server",
+        }
+    }
+
     /// The ACL category of its commands.
     const fn category(self) -> Option<&'static str> {
         match self {
@@ -474,7 +485,9 @@ impl fmt::Display for Argument {
             write!(f, "[")?;
         }
         body(f)?;
-        if self.multiple {
+        if self.multiple && self.optional {
+            write!(f, " ...")?;
+        } else if self.multiple {
             write!(f, " [")?;
             body(f)?;
             write!(f, " ...]")?;
