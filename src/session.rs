@@ -52,12 +52,18 @@ impl Session {
     /// Runs every complete request in `input`, taking it out, and appends the replies to `output`.
     pub fn receive(&mut self, input: &mut BytesMut, output: &mut Vec<u8>) -> Flow {
         let engine = self.engine.clone();
+        // Also once the password has been taken away while the server runs.
+        let asks = || engine.shared.settings.requires_password();
+        self.connection.authenticated = self.connection.authenticated || !asks();
         let mut pass = engine.enter();
         let mut tally = Tally::default();
         let mut last = None;
         let mut consumed = 0;
         let bound = output.len() + engine.shared.settings.client_output_limit();
         let flow = loop {
+            if self.connection.client.is_killed() {
+                break Flow::Close;
+            }
             let limits = match self.connection.authenticated {
                 true => &RequestLimits::AUTHENTICATED,
                 false => &RequestLimits::UNAUTHENTICATED,
@@ -88,7 +94,7 @@ impl Session {
             if let Some(pending) = self.connection.pending.take() {
                 break Flow::Wait(pending);
             }
-            if self.connection.closing || self.connection.client.is_killed() {
+            if self.connection.closing {
                 break Flow::Close;
             }
             if output.len() >= bound {

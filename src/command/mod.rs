@@ -14,6 +14,7 @@ pub mod help;
 pub mod keys;
 pub mod number;
 pub mod ratelimit;
+pub mod reference;
 pub mod rules;
 pub mod server;
 pub mod spec;

@@ -6,7 +6,7 @@ use crate::command::connection::Connection;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
-use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
+use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::core::units::{SECOND, Timestamp};
 use crate::protocol::{Arguments, Protocol};
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,10 +24,12 @@ pub const LIST: Spec = Spec {
     summary: "Describe all connections, or some",
     arguments: &[
         TYPE,
-        Argument::integer("client-id")
-            .token("ID")
-            .optional()
-            .multiple(),
+        Argument::new(
+            "client-ids",
+            ArgumentKind::Block(&[Argument::integer("client-id").multiple()]),
+        )
+        .token("ID")
+        .optional(),
     ],
     reply: "A line of `name=value` pairs for each, in Redis's order. What Tollgate does not measure (the buffers) reads 0, and fd -1.",
     flags: Flags::ADMIN.and(Flags::NOSCRIPT),

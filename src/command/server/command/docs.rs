@@ -54,6 +54,8 @@ fn write_arguments(reply: &mut Reply<'_>, arguments: &[Argument]) {
         let flags: Vec<&str> = [
             argument.optional.then_some("optional"),
             argument.multiple.then_some("multiple"),
+            // The keyword stands before each again.
+            (argument.multiple && argument.token.is_some()).then_some("multiple_token"),
         ]
         .into_iter()
         .flatten()
