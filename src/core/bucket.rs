@@ -225,6 +225,13 @@ impl Bucket {
         holds.then_some(carried)
     }
 
+    /// The deficit as of `at`. The base never moves back: of two threads that read the clock one after
+    /// the other, the later may come first, and what has refilled must not refill again.
+    fn settle(&mut self, deficit: u128, at: Timestamp) {
+        let base = at.max(self.level.base);
+        self.level = Level { deficit, base };
+    }
+
     /// The earliest instant at which anything new can go.
     fn start(&self, now: Timestamp, pause_until: Timestamp) -> Timestamp {
         let at = now.max(pause_until);
