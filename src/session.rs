@@ -22,8 +22,8 @@ pub enum Flow {
     Wait(Pending),
 }
 
-/// How what a session waited for has ended: the reply's text, that of an error with its code first.
-pub type Completion = Result<&'static str, String>;
+/// How what a session waited for has ended; an error is the reply's text, code first.
+pub type Completion = Result<(), String>;
 
 /// The protocol side of one connection.
 pub struct Session {
@@ -112,7 +112,7 @@ impl Session {
     ) -> Flow {
         let mut reply = Reply::new(output, self.connection.protocol);
         match result {
-            Ok(text) => reply.simple(text),
+            Ok(()) => reply.ok(),
             Err(text) => reply.error(&text),
         }
         self.receive(input, output)

@@ -79,8 +79,6 @@ pub struct Transaction {
 pub enum Pending {
     /// Write a snapshot.
     Save,
-    /// Begin to write a snapshot, unless one is being written.
-    BackgroundSave,
     /// End the process; `save` as asked for, `None`: if snapshots are on.
     Shutdown {
         /// Write a snapshot first.
