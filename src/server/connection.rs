@@ -100,10 +100,10 @@ pub(super) async fn run(
         read_bytes: READ_BYTES,
     };
     let end = connection.serve().await;
-    tracing::debug!(%peer, id = connection.client.id, reason = %end, "disconnected");
-    let Connection { stream, .. } = connection;
+    let Connection { stream, client, .. } = connection;
     // Gone from CLIENT LIST before the last bytes are; its place is free only when the socket is.
     drop(registered);
+    tracing::debug!(%peer, id = client.id, reason = %end, "disconnected");
     match end {
         End::SessionClosed => linger(stream, LINGER).await,
         // Only what has come already: idle clients must not hold the stop up.
