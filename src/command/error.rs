@@ -124,6 +124,15 @@ impl fmt::Display for Error {
                     "ERR rate must be one under which what the key owes can be held exactly"
                 )
             }
+            Self::Refused(Refusal::WrongKind) => {
+                write!(
+                    f,
+                    "WRONGTYPE Operation against a key holding the wrong kind of value"
+                )
+            }
+            Self::Refused(Refusal::TooManyBookings) => {
+                write!(f, "ERR key must hold fewer bookings ahead (--max-bookings)")
+            }
             Self::Arity(command) => {
                 write!(f, "ERR wrong number of arguments for '{command}' command")
             }

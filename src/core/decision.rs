@@ -51,4 +51,8 @@ pub enum Refusal {
     DebtTooLarge,
     /// What the key owes cannot be held exactly under the new parameters.
     CarryTooLarge,
+    /// The key holds another kind of limit.
+    WrongKind,
+    /// The key holds as many bookings ahead as it may.
+    TooManyBookings,
 }

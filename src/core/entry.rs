@@ -7,15 +7,19 @@
 
 use super::bucket::Bucket;
 use super::decision::{Earliest, Refusal, Standing, Usage};
-use super::limit::{BucketLimit, Limit};
+use super::draft::Draft;
+use super::limit::Limit;
+use super::log::Log;
 use super::pause::Pause;
+use super::sliding::Sliding;
 use super::units::{Span, Timestamp, Wait};
+use super::window::Window;
 
 /// The state of one key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entry {
-    state: State,
-    pause: Option<Pause>,
+    pub(super) state: State,
+    pub(super) pause: Option<Pause>,
 }
 
 /// What a key counts. One variant an algorithm.
@@ -26,6 +30,36 @@ pub enum State {
     Empty,
     /// A token bucket or GCRA.
     Bucket(Bucket),
+    /// A fixed window.
+    Window(Window),
+    /// A sliding window counter.
+    Sliding(Sliding),
+    /// A sliding log.
+    Log(Log),
+}
+
+impl State {
+    /// True if it cannot be told from a state that never was.
+    fn is_over(&self, now: Timestamp, pause_until: Timestamp) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Bucket(bucket) => bucket.is_full(now, pause_until),
+            Self::Window(window) => pause_until <= now && window.is_over(now),
+            Self::Sliding(sliding) => pause_until <= now && sliding.is_over(now),
+            Self::Log(log) => pause_until <= now && log.is_over(now),
+        }
+    }
+
+    /// How it stands under its own limit.
+    fn standing(&self, now: Timestamp, pause_until: Timestamp) -> Option<Standing> {
+        match self {
+            Self::Empty => None,
+            Self::Bucket(bucket) => Some(bucket.standing(now, pause_until)),
+            Self::Window(window) => Some(window.standing(now, pause_until)),
+            Self::Sliding(sliding) => Some(sliding.standing(now, pause_until)),
+            Self::Log(log) => Some(log.standing(log.limit, now, pause_until)),
+        }
+    }
 }
 
 impl Entry {
@@ -41,9 +75,7 @@ impl Entry {
 
     /// Drops what can no longer be told from what never existed.
     pub fn forget(&mut self, now: Timestamp) {
-        if let State::Bucket(bucket) = &self.state
-            && bucket.is_full(now, self.paused_until())
-        {
+        if self.state.is_over(now, self.paused_until()) {
             self.state = State::Empty;
         }
         if self.pause.is_some_and(|pause| now >= pause.ends()) {
@@ -58,19 +90,16 @@ impl Entry {
 
     /// True if [`Self::forget`] would leave nothing.
     pub fn is_forgettable(&self, now: Timestamp) -> bool {
-        let state_gone = match &self.state {
-            State::Empty => true,
-            State::Bucket(bucket) => bucket.is_full(now, self.paused_until()),
-        };
-        state_gone && self.pause.is_none_or(|pause| now >= pause.ends())
+        self.state.is_over(now, self.paused_until())
+            && self.pause.is_none_or(|pause| now >= pause.ends())
     }
 
     /// The time until the key disappears if nobody calls it.
     pub fn forgotten_after(&self, now: Timestamp) -> Wait {
-        let state = match &self.state {
-            State::Empty => Wait::ZERO,
-            State::Bucket(bucket) => bucket.standing(now, self.paused_until()).reset_after,
-        };
+        let state = self
+            .state
+            .standing(now, self.paused_until())
+            .map_or(Wait::ZERO, |standing| standing.reset_after);
         let pause = self.pause.map_or(0, |pause| pause.ends().since(now));
         state.max(Wait::from_ns(u128::from(pause)))
     }
@@ -78,33 +107,9 @@ impl Entry {
     /// The key as a call with `limit` sees it at `now`.
     ///
     /// # Errors
-    /// As [`Bucket::adopt`].
+    /// [`Refusal::WrongKind`], or as [`Bucket::adopt`].
     pub fn draft(&mut self, limit: &Limit, now: Timestamp) -> Result<Draft<'_>, Refusal> {
-        let pause_until = self.paused_until();
-        match limit {
-            Limit::Bucket(limit) => {
-                let bucket = self.bucket_under(*limit, now)?;
-                Ok(Draft {
-                    entry: self,
-                    bucket,
-                    now,
-                    pause_until,
-                })
-            }
-        }
-    }
-
-    fn bucket_under(&self, limit: BucketLimit, now: Timestamp) -> Result<Bucket, Refusal> {
-        match &self.state {
-            State::Bucket(bucket) => bucket.adopt(limit, now),
-            State::Empty => {
-                let mut bucket = Bucket::new(limit, now);
-                if let Some(pause) = self.pause.filter(|pause| pause.drains) {
-                    bucket.drain_to(pause.until);
-                }
-                Ok(bucket)
-            }
-        }
+        Draft::new(self, limit, now)
     }
 
     /// Holds everyone back for `span`; the span of the pause then in force.
@@ -145,11 +150,12 @@ impl Entry {
     }
 
     /// Gives back up to `cost` unused permits; how many came back. See [`Bucket::refund`].
+    /// Windows and logs give nothing back.
     pub fn refund(&mut self, cost: u64, now: Timestamp) -> u64 {
         let pause_until = self.paused_until();
         match &mut self.state {
-            State::Empty => 0,
             State::Bucket(bucket) => bucket.refund(cost, now, pause_until),
+            State::Empty | State::Window(_) | State::Sliding(_) | State::Log(_) => 0,
         }
     }
 
@@ -160,7 +166,7 @@ impl Entry {
         }
         let pause_until = self.paused_until();
         let paused = self.paused(now);
-        let State::Bucket(bucket) = &self.state else {
+        let Some(standing) = self.state.standing(now, pause_until) else {
             let standing = Standing {
                 remaining: 0,
                 reset_after: self.forgotten_after(now),
@@ -174,19 +180,40 @@ impl Entry {
                 paused,
             });
         };
-        let (used, booked) = bucket.used_and_booked(now, pause_until);
-        let wait = match bucket.earliest(1, now, pause_until) {
+        let (limit, (used, booked), next) = match &self.state {
+            State::Empty => return None,
+            State::Bucket(bucket) => (
+                Limit::Bucket(bucket.limit),
+                bucket.used_and_booked(now, pause_until),
+                bucket.earliest(1, now, pause_until),
+            ),
+            State::Window(window) => (
+                Limit::Window(window.limit),
+                window.used_and_booked(now),
+                window.earliest(1, now, pause_until),
+            ),
+            State::Sliding(sliding) => (
+                Limit::Sliding(sliding.limit),
+                (sliding.load_rounded_up(now), 0),
+                sliding.earliest(1, now, pause_until),
+            ),
+            State::Log(log) => (
+                Limit::Log(log.limit),
+                log.used_and_booked(now),
+                log.earliest(log.limit, 1, now, pause_until),
+            ),
+        };
+        let wait = match next {
             Earliest::After(wait) => wait,
             // A capacity is at least 1.
             Earliest::Never => Wait::ZERO,
         };
-        let limit = Some(Limit::Bucket(bucket.limit));
         Some(Usage {
-            limit,
+            limit: Some(limit),
             used,
             booked,
             wait,
-            standing: bucket.standing(now, pause_until),
+            standing,
             paused,
         })
     }
@@ -196,50 +223,8 @@ impl Entry {
         Wait::from_ns(u128::from(self.paused_until().since(now)))
     }
 
-    fn paused_until(&self) -> Timestamp {
+    pub(super) fn paused_until(&self) -> Timestamp {
         self.pause.map_or(Timestamp::ZERO, |pause| pause.until)
-    }
-}
-
-/// A key as one call sees it: ask it, charge it, and [`commit`](Self::commit) it, or drop it.
-pub struct Draft<'a> {
-    entry: &'a mut Entry,
-    bucket: Bucket,
-    now: Timestamp,
-    pause_until: Timestamp,
-}
-
-impl Draft<'_> {
-    /// When `cost` could go.
-    pub fn earliest(&self, cost: u64) -> Earliest {
-        self.bucket.earliest(cost, self.now, self.pause_until)
-    }
-
-    /// How the key stands under the call's limit.
-    pub fn standing(&self) -> Standing {
-        self.bucket.standing(self.now, self.pause_until)
-    }
-
-    /// True if the key is paused.
-    pub fn is_paused(&self) -> bool {
-        self.pause_until > self.now
-    }
-
-    /// Charges `cost` at its earliest slot.
-    ///
-    /// # Errors
-    /// As [`Bucket::book`].
-    pub fn book(&mut self, cost: u64) -> Result<(), Refusal> {
-        self.bucket.book(cost, self.now, self.pause_until)
-    }
-
-    /// Makes the draft the key's state.
-    pub fn commit(self) {
-        // The drain that a pause left is in the bucket now.
-        if let Some(pause) = &mut self.entry.pause {
-            pause.drains = false;
-        }
-        self.entry.state = State::Bucket(self.bucket);
     }
 }
 

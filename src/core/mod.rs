@@ -6,10 +6,14 @@
 
 pub mod bucket;
 pub mod decision;
+pub mod draft;
 pub mod entry;
 pub mod gcra;
 pub mod limit;
+pub mod log;
 pub mod number;
 pub mod pause;
+pub mod sliding;
 pub mod units;
 pub mod wide;
+pub mod window;

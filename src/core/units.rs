@@ -36,6 +36,11 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// The instant `count` periods later; the last there is if that lies beyond.
+    pub const fn after_periods(self, count: u64, period: Span) -> Self {
+        Self(self.0.saturating_add(count.saturating_mul(period.0)))
+    }
+
     /// The instant `span` later.
     pub const fn after(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))

@@ -4,6 +4,7 @@
 //! record = 1 database key_length key state pause
 //! state  = 0                                                 nothing
 //!        | 1 flags capacity permits per_ns level [undrained] bucket, GCRA, PACE
+//!        | 2 window | 3 sliding | 4 log                     see codec_windows.rs
 //! level  = deficit base
 //! pause  = 0 | 1 until kept_for | 2 until kept_for           none, plain, draining
 //! ```
@@ -15,6 +16,7 @@
 //! Whatever is decoded has been checked: limits are built by the constructors that commands use, and
 //! every number is in the range in which the arithmetic of [`crate::core`] holds. No bytes panic.
 
+use super::codec_windows;
 use super::input::{DecodeError, Input, put_instant, put_varint};
 use crate::core::bucket::{Bucket, DEFICIT_MAX, Level};
 use crate::core::entry::{Entry, State};
@@ -28,6 +30,9 @@ const RECORD_KEY: u8 = 1;
 
 const STATE_EMPTY: u8 = 0;
 const STATE_BUCKET: u8 = 1;
+const STATE_WINDOW: u8 = 2;
+const STATE_SLIDING: u8 = 3;
+const STATE_LOG: u8 = 4;
 
 const PAUSE_NONE: u8 = 0;
 const PAUSE_PLAIN: u8 = 1;
@@ -65,6 +70,18 @@ pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, entry: &Entry) {
             out.push(STATE_BUCKET);
             encode_bucket(out, bucket);
         }
+        State::Window(window) => {
+            out.push(STATE_WINDOW);
+            codec_windows::encode_window(out, window);
+        }
+        State::Sliding(sliding) => {
+            out.push(STATE_SLIDING);
+            codec_windows::encode_sliding(out, sliding);
+        }
+        State::Log(log) => {
+            out.push(STATE_LOG);
+            codec_windows::encode_log(out, log);
+        }
     }
     encode_pause(out, pause);
 }
@@ -92,6 +109,9 @@ fn decode_key(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     let state = match input.byte()? {
         STATE_EMPTY => State::Empty,
         STATE_BUCKET => State::Bucket(decode_bucket(input)?),
+        STATE_WINDOW => State::Window(codec_windows::decode_window(input)?),
+        STATE_SLIDING => State::Sliding(codec_windows::decode_sliding(input)?),
+        STATE_LOG => State::Log(codec_windows::decode_log(input)?),
         tag => return Err(DecodeError::Unknown("a key of kind", tag)),
     };
     let entry = Entry::from_parts(state, decode_pause(input)?);

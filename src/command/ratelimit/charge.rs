@@ -37,7 +37,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         now,
         |entry| -> Result<_, Error> {
             let mut draft = entry.draft(&limit, now)?;
-            draft.book(cost)?;
+            draft.charge(cost)?;
             let earliest = draft.earliest(1);
             draft.commit();
             Ok(earliest)

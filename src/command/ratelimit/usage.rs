@@ -6,6 +6,7 @@ use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Usage;
 use crate::core::limit::Limit;
+use crate::core::units::Wait;
 use crate::protocol::{Arguments, Reply};
 
 /// The row.
@@ -59,10 +60,15 @@ fn write(usage: &Usage, reply: &mut Reply<'_>) {
     reply.bulk(b"rate");
     match usage.limit {
         Some(Limit::Bucket(limit)) => reply.bulk_display(limit.rate()),
+        Some(Limit::Window(limit)) => reply.bulk_display(limit.per),
+        Some(Limit::Sliding(limit) | Limit::Log(limit)) => reply.bulk_display(limit),
         None => reply.null(),
     }
     reply.bulk(b"period_ms");
-    reply.null();
+    match usage.limit.and_then(|limit| limit.period()) {
+        Some(period) => reply.integer(Wait::from_ns(u128::from(period.as_ns())).ceil_ms()),
+        None => reply.null(),
+    }
     number(reply, "used", usage.used as i64);
     number(reply, "remaining", usage.standing.remaining as i64);
     number(
