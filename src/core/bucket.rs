@@ -63,19 +63,23 @@ impl Bucket {
 
     /// When `cost` could go, with the key paused until `pause_until`.
     pub fn earliest(&self, cost: u64, now: Timestamp, pause_until: Timestamp) -> Earliest {
+        self.earliest_from(cost, now, self.start(now, pause_until))
+    }
+
+    /// When `cost` could go, as a wait from `now`, if it may not go before `from`.
+    pub fn earliest_from(&self, cost: u64, now: Timestamp, from: Timestamp) -> Earliest {
         if cost > self.limit.capacity() {
             return Earliest::Never;
         }
-        let at = self.start(now, pause_until);
         let rate = self.limit.rate();
-        let asked = self.deficit_at(at) + u128::from(cost) * rate.per_ns();
+        let asked = self.deficit_at(from) + u128::from(cost) * rate.per_ns();
         let over = asked.saturating_sub(self.limit.scaled_capacity());
         let refill = if over == 0 {
             Wait::ZERO
         } else {
             Wait::quotient(over, rate.permits())
         };
-        Earliest::After(refill.plus_ns(at.since(now)))
+        Earliest::After(refill.plus_ns(from.since(now)))
     }
 
     /// Charges `cost` at its earliest slot, into debt if need be.
@@ -100,6 +104,17 @@ impl Bucket {
         self.settle(deficit, at);
         self.promised_after_pause = at > now && (self.promised_after_pause || pause_until > now);
         Ok(())
+    }
+
+    /// A slot is promised beside the bucket's own number: if the key is paused, what comes later queues
+    /// behind the pause even if that ends early.
+    pub fn promise(&mut self, now: Timestamp, pause_until: Timestamp) {
+        if pause_until <= now {
+            return;
+        }
+        let at = self.start(now, pause_until);
+        self.settle(self.deficit_at(at), at);
+        (self.promised_after_pause, self.undrained) = (true, None);
     }
 
     /// How the bucket stands.
@@ -233,7 +248,7 @@ impl Bucket {
     }
 
     /// The earliest instant at which anything new can go.
-    fn start(&self, now: Timestamp, pause_until: Timestamp) -> Timestamp {
+    pub fn start(&self, now: Timestamp, pause_until: Timestamp) -> Timestamp {
         let at = now.max(pause_until);
         if self.promised_after_pause {
             at.max(self.level.base)

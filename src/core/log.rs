@@ -21,6 +21,15 @@ pub struct Booking {
     pub total: u64,
 }
 
+/// A booking that is placed but not yet added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pending {
+    /// Its slot.
+    pub slot: Timestamp,
+    /// Its permits.
+    pub cost: u64,
+}
+
 /// The state of a sliding log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Log {
@@ -58,75 +67,86 @@ impl Log {
         )))
     }
 
-    /// Books `cost` at its earliest slot. What is over under `limit` is dropped.
+    /// Where `cost` would be booked: at its earliest slot.
     ///
     /// # Errors
     /// [`Refusal::TooManyBookings`] if `most` slots are held beyond the largest count.
-    pub fn book(
-        &mut self,
+    pub fn place(
+        &self,
         limit: PeriodLimit,
         cost: u64,
         now: Timestamp,
-        pause_until: Timestamp,
+        not_before: Timestamp,
         most: usize,
-    ) -> Result<(), Refusal> {
-        let slot = self.slot(limit, cost, now, pause_until);
-        self.push(limit, slot, cost, now, most)
+    ) -> Result<Pending, Refusal> {
+        let slot = self.slot(limit, cost, now, not_before);
+        self.check(Pending { slot, cost }, most)
     }
 
-    /// Charges `cost` without asking, now or behind the last slot booked.
+    /// Where `cost` would be charged without asking: now, or behind the last slot booked.
     ///
     /// # Errors
-    /// As [`Self::book`].
-    pub fn charge(
-        &mut self,
-        limit: PeriodLimit,
+    /// As [`Self::place`].
+    pub fn place_unasked(
+        &self,
         cost: u64,
         now: Timestamp,
         most: usize,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Pending, Refusal> {
         let slot = self.bookings.back().map_or(now, |last| last.slot.max(now));
-        self.push(limit, slot, cost, now, most)
+        self.check(Pending { slot, cost }, most)
     }
 
-    fn push(
-        &mut self,
-        limit: PeriodLimit,
-        slot: Timestamp,
-        cost: u64,
-        now: Timestamp,
-        most: usize,
-    ) -> Result<(), Refusal> {
-        if self.bookings.len() >= most.saturating_add(LOG_COUNT_MAX as usize) {
-            return Err(Refusal::TooManyBookings);
-        }
-        let total = self
-            .total()
-            .checked_add(cost)
-            .ok_or(Refusal::TooManyBookings)?;
+    fn check(&self, pending: Pending, most: usize) -> Result<Pending, Refusal> {
+        let full = self.bookings.len() >= most.saturating_add(LOG_COUNT_MAX as usize);
+        let fits = !full && self.total().checked_add(pending.cost).is_some();
+        fits.then_some(pending).ok_or(Refusal::TooManyBookings)
+    }
+
+    /// Adds a booking that was placed, under the limit of its call; drops what is over.
+    pub fn push(&mut self, limit: PeriodLimit, pending: Pending, now: Timestamp) {
+        let total = self.total().saturating_add(pending.cost);
         let over = self.over(limit, now);
         if let Some(last) = self.bookings.drain(..over).next_back() {
             self.dropped = last.total;
         }
         self.limit = limit;
         match self.bookings.back_mut() {
-            Some(last) if last.slot == slot => last.total = total,
-            _ => self.bookings.push_back(Booking { slot, total }),
+            Some(last) if last.slot == pending.slot => last.total = total,
+            _ => self.bookings.push_back(Booking {
+                slot: pending.slot,
+                total,
+            }),
         }
         if self.bookings.capacity() > 64 && self.bookings.len() < self.bookings.capacity() / 4 {
             self.bookings.shrink_to(self.bookings.len() * 2);
         }
-        Ok(())
     }
 
     /// How the log stands under `limit`.
     pub fn standing(&self, limit: PeriodLimit, now: Timestamp, pause_until: Timestamp) -> Standing {
-        let last = self.bookings.back().map(|last| last.slot);
+        self.standing_with(limit, None, now, pause_until)
+    }
+
+    /// As [`Self::standing`], with a booking that is placed but not yet added.
+    pub fn standing_with(
+        &self,
+        limit: PeriodLimit,
+        pending: Option<Pending>,
+        now: Timestamp,
+        pause_until: Timestamp,
+    ) -> Standing {
+        let last = pending
+            .map(|pending| pending.slot)
+            .or(self.bookings.back().map(|last| last.slot));
         let ahead = pause_until > now || last.is_some_and(|last| last > now);
+        let held = self
+            .held(limit, now)
+            .saturating_add(pending.map_or(0, |pending| pending.cost));
         let remaining = if ahead {
             0
         } else {
-            limit.count().saturating_sub(self.held(limit, now))
+            limit.count().saturating_sub(held)
         };
         let end = last.map_or(now, |last| last.after(limit.period()));
         let reset = end.max(pause_until).since(now);
