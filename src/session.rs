@@ -2,6 +2,7 @@
 
 use crate::clients::Client;
 use crate::command::connection::{Connection, Pending};
+use crate::command::dispatch;
 use crate::engine::Engine;
 use crate::metrics::Tally;
 use crate::protocol::{Reply, RequestLimits, Scan, Scanner};
@@ -51,12 +52,18 @@ impl Session {
     /// Runs every complete request in `input`, taking it out, and appends the replies to `output`.
     pub fn receive(&mut self, input: &mut BytesMut, output: &mut Vec<u8>) -> Flow {
         let engine = self.engine.clone();
+        // Also once the password has been taken away while the server runs.
+        let asks = || engine.shared.settings.requires_password();
+        self.connection.authenticated = self.connection.authenticated || !asks();
         let mut pass = engine.enter();
         let mut tally = Tally::default();
         let mut last = None;
         let mut consumed = 0;
         let bound = output.len() + engine.shared.settings.client_output_limit();
         let flow = loop {
+            if self.connection.client.is_killed() {
+                break Flow::Close;
+            }
             let limits = match self.connection.authenticated {
                 true => &RequestLimits::AUTHENTICATED,
                 false => &RequestLimits::UNAUTHENTICATED,
@@ -87,7 +94,7 @@ impl Session {
             if let Some(pending) = self.connection.pending.take() {
                 break Flow::Wait(pending);
             }
-            if self.connection.closing || self.connection.client.is_killed() {
+            if self.connection.closing {
                 break Flow::Close;
             }
             if output.len() >= bound {
@@ -110,11 +117,13 @@ impl Session {
         input: &mut BytesMut,
         output: &mut Vec<u8>,
     ) -> Flow {
+        let start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match result {
             Ok(()) => reply.ok(),
             Err(text) => reply.error(&text),
         }
+        dispatch::apply_reply_mode(&mut self.connection, output, start);
         self.receive(input, output)
     }
 

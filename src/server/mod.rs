@@ -60,6 +60,8 @@ impl Server {
 struct ShutdownRequest {
     /// `SAVE` or `NOSAVE`; without either it depends on the `save` setting.
     save: Option<bool>,
+    /// Stop even if the snapshot fails.
+    force: bool,
     /// Gets an error if the server stays up; dropped if it stops.
     answer: oneshot::Sender<Completion>,
 }
@@ -112,6 +114,8 @@ pub async fn serve(
             }
             Some(request) = requests.recv() => match last_save(&server, request.save).await {
                 Ok(()) => break Ok(()),
+                // `Saver` has logged what failed.
+                Err(_) if request.force => break Ok(()),
                 Err(error) => {
                     tracing::error!(%error, "SHUTDOWN: the snapshot failed, so the server stays up");
                     server.gate.set(Phase::Open);

@@ -1,7 +1,7 @@
 //! What the server remembers of one connection between two commands.
 
-use super::spec::Spec;
 use crate::clients::Client;
+use crate::command::spec::Spec;
 use crate::protocol::{OwnedArguments, Protocol};
 use crate::store::Watch;
 use std::sync::Arc;
@@ -83,5 +83,7 @@ pub enum Pending {
     Shutdown {
         /// Write a snapshot first.
         save: Option<bool>,
+        /// End it even if the snapshot cannot be written.
+        force: bool,
     },
 }
