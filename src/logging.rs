@@ -28,9 +28,10 @@ pub fn start(format: LogFormat, level: LogLevel) -> impl Fn(LogLevel) + Send + S
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(filter))
         .try_init();
-    std::panic::set_hook(Box::new(
-        |panic| tracing::error!(%panic, "a task panicked; please report it"),
-    ));
+    std::panic::set_hook(Box::new(|panic| {
+        let what = panic.to_string().replace('\n', " ");
+        tracing::error!(what, "a task has failed; please report it");
+    }));
     move |level| {
         // Fails only if the subscriber is gone, and with it the log.
         let _ = handle.reload(self::filter(level));

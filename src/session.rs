@@ -23,8 +23,8 @@ pub enum Flow {
     Wait(Pending),
 }
 
-/// How what a session waited for has ended: the reply's text, that of an error with its code first.
-pub type Completion = Result<&'static str, String>;
+/// How what a session waited for has ended; an error is the reply's text, code first.
+pub type Completion = Result<(), String>;
 
 /// The protocol side of one connection.
 pub struct Session {
@@ -120,7 +120,7 @@ impl Session {
         let start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match result {
-            Ok(text) => reply.simple(text),
+            Ok(()) => reply.ok(),
             Err(text) => reply.error(&text),
         }
         dispatch::apply_reply_mode(&mut self.connection, output, start);

@@ -36,35 +36,28 @@ pub(super) async fn sweep(engine: Arc<Engine>) {
     }
 }
 
-/// Saves whenever something has changed and the last save is `save` seconds old. For ever.
+/// Saves whenever something has changed and the last save is `save` seconds old, and when `BGSAVE` asks
+/// for it. For ever.
 pub(super) async fn save(engine: Arc<Engine>, saver: Arc<Saver>) {
+    let asked = Arc::new(Notify::new());
+    let waker = asked.clone();
+    let requests = &engine.shared.requests;
+    requests.on_request(move || waker.notify_one());
     let mut ticks = interval(SAVE_TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut due = Due::default();
     loop {
-        ticks.tick().await;
-        let last_save_s = engine.shared.saves.report().last_save_s;
-        if due.tick(
-            engine.shared.settings.save_seconds(),
-            last_save_s,
-            saver.changes(),
-        ) {
+        let wanted = tokio::select! {
+            () = asked.notified() => requests.take_snapshot(),
+            _ = ticks.tick() => {
+                let save_seconds = engine.shared.settings.save_seconds();
+                let last_save_s = engine.shared.saves.report().last_save_s;
+                due.tick(save_seconds, last_save_s, saver.changes())
+            }
+        };
+        if wanted {
             due.saved(saver.save().await.is_ok());
         }
-    }
-}
-
-/// Saves whenever a client asked for it (`BGSAVE`). For ever.
-pub(super) async fn save_on_request(engine: Arc<Engine>, saver: Arc<Saver>) {
-    let asked = Arc::new(Notify::new());
-    let wake = asked.clone();
-    engine.shared.requests.on_request(move || wake.notify_one());
-    loop {
-        while engine.shared.requests.take_snapshot() {
-            // The outcome is logged, and kept for INFO, by the saver.
-            let _ = saver.save().await;
-        }
-        asked.notified().await;
     }
 }
 

@@ -31,8 +31,10 @@ const READ_BYTES_BUSY: usize = 64 * 1024;
 /// recovers in seconds; a minute without taking a single byte is a peer that is stuck, and its replies
 /// would be held for as long as it likes.
 const STALL: Duration = Duration::from_secs(60);
-/// How long, and for how many bytes, a peer is listened to after the last reply; see [`linger`].
-const LINGER: (Duration, usize) = (Duration::from_secs(1), 1024 * 1024);
+/// How long a peer is listened to after its last reply; see [`linger`].
+pub(super) const LINGER: Duration = Duration::from_secs(1);
+/// For how many bytes at most.
+const LINGER_BYTES: usize = 1024 * 1024;
 
 /// Why a connection ends.
 enum End {
@@ -98,12 +100,15 @@ pub(super) async fn run(
         read_bytes: READ_BYTES,
     };
     let end = connection.serve().await;
-    tracing::debug!(%peer, id = connection.client.id, reason = %end, "disconnected");
-    let Connection { stream, .. } = connection;
+    let Connection { stream, client, .. } = connection;
     // Gone from CLIENT LIST before the last bytes are; its place is free only when the socket is.
     drop(registered);
-    if let End::SessionClosed | End::Stopping = end {
-        linger(stream).await;
+    tracing::debug!(%peer, id = client.id, reason = %end, "disconnected");
+    match end {
+        End::SessionClosed => linger(stream, LINGER).await,
+        // Only what has come already: idle clients must not hold the stop up.
+        End::Stopping => linger(stream, Duration::ZERO).await,
+        _ => drop(stream),
     }
     drop(seat);
 }
@@ -292,7 +297,7 @@ impl Connection {
         match pending {
             Pending::Save => {
                 let saved = self.server.saver.save().await;
-                Ok(saved.map(|()| "OK").map_err(|error| format!("ERR {error}")))
+                Ok(saved.map_err(|error| format!("ERR {error}")))
             }
             Pending::Shutdown { save, force } => {
                 let (answer, answered) = oneshot::channel();
@@ -312,14 +317,14 @@ impl Connection {
 
 /// Closes so that the last replies arrive. Closing a socket with unread input makes the kernel send a
 /// reset, on which the peer's kernel throws away replies that it has not read yet; so the sending side
-/// is closed first and what still comes is read and dropped, for a bounded time.
-pub(super) async fn linger(mut stream: TcpStream) {
+/// is closed first and what still comes in `time` is read and dropped.
+pub(super) async fn linger(mut stream: TcpStream, time: Duration) {
     let drain = async {
         if stream.shutdown().await.is_err() {
             return;
         }
         let mut scratch = [0; 4096];
-        let mut left = LINGER.1;
+        let mut left = LINGER_BYTES;
         while left > 0 {
             match stream.read(&mut scratch).await {
                 Ok(0) | Err(_) => return,
@@ -328,5 +333,5 @@ pub(super) async fn linger(mut stream: TcpStream) {
         }
     };
     // On time-out there is nothing more to do for this peer.
-    let _ = timeout(LINGER.0, drain).await;
+    let _ = timeout(time, drain).await;
 }

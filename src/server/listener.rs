@@ -180,7 +180,7 @@ fn turn_away(server: &Server, stream: TcpStream, text: &'static [u8]) {
             let _permit = permit;
             // A new socket takes a short text at once; if not, there is nobody to tell.
             if stream.writable().await.is_ok() && stream.try_write(text).is_ok() {
-                connection::linger(stream).await;
+                connection::linger(stream, connection::LINGER).await;
             }
         });
     }

@@ -41,19 +41,15 @@ impl Saver {
             .unwrap_or_else(|error| Err(format!("the snapshot was broken off: {error}")))
     }
 
-    fn try_begin(&self) -> Option<Saving> {
-        let shared = &self.engine.shared;
-        let now_s = shared.clock.now().as_ns() / SECOND;
-        shared.saves.try_begin(shared.metrics.changes(), now_s)
-    }
-
     /// The right to save, as soon as nobody else has it. Blocks.
     fn turn(&self) -> Saving {
+        let shared = &self.engine.shared;
         loop {
-            if let Some(saving) = self.try_begin() {
+            let now_s = shared.clock.now().as_ns() / SECOND;
+            if let Some(saving) = shared.saves.try_begin(shared.metrics.changes(), now_s) {
                 return saving;
             }
-            self.engine.shared.saves.wait_until_idle();
+            shared.saves.wait_until_idle();
         }
     }
 

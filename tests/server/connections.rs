@@ -4,7 +4,7 @@ use crate::harness::Server;
 use std::io::Read;
 
 fn server(arguments: &[&str]) -> (Server, tempfile::TempDir) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory");
     (Server::start(directory.path(), arguments), directory)
 }
 

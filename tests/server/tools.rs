@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::Stdio;
 
 fn server(arguments: &[&str]) -> (Server, tempfile::TempDir) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory");
     (Server::start(directory.path(), arguments), directory)
 }
 
