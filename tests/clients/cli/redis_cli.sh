@@ -113,8 +113,8 @@ scan() {
 
 statistics() {
     local lines
-    # It goes on for ever: the end of its reader ends it.
-    lines=$(cli --stat -i 0.05 | head -n 5)
+    # It goes on for ever: the end of its reader ends it, at the next line since lines are not held back.
+    lines=$(timeout 20 stdbuf -oL redis-cli -h "$host" -p "$port" --stat -i 0.05 | head -n 5)
     equal "$(wc -l <<<"$lines")" 5 "lines of --stat" &&
         contains "$lines" requests "heading of --stat" &&
         [[ $(tail -n 1 <<<"$lines") =~ ^[0-9] ]] || { echo "--stat printed: $lines"; return 1; }

@@ -17,19 +17,26 @@ class Failed(Exception):
     pass
 
 
+def show(value):
+    """A reply on one line; of an error its text, since redis-py 8 leaves that out of repr()."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(show, value))}]"
+    return f"error {str(value)!r}" if isinstance(value, Exception) else repr(value)
+
+
 def equal(got, want, what):
     if got != want:
-        raise Failed(f"{what}: expected {want!r}, got {got!r}")
+        raise Failed(f"{what}: expected {want!r}, got {show(got)}")
 
 
 def between(got, low, high, what):
     if not (isinstance(got, int) and low <= got <= high):
-        raise Failed(f"{what}: expected {low}..{high}, got {got!r}")
+        raise Failed(f"{what}: expected {low}..{high}, got {show(got)}")
 
 
 def begins(error, beginning, what):
     if not (isinstance(error, Exception) and str(error).startswith(beginning)):
-        raise Failed(f"{what}: expected an error that begins with {beginning}, got {error!r}")
+        raise Failed(f"{what}: expected an error that begins with {beginning}, got {show(error)}")
 
 
 def check_batch(replies):
@@ -42,9 +49,9 @@ def check_shift(replies):
     """RL.TAKE, a bad RL.TAKE, an unknown command, RL.TAKE, ECHO."""
     equal(replies[0][:3], [0, 10, 9], "first")
     if not isinstance(replies[1], Exception):
-        raise Failed(f"second: expected an error, got {replies[1]!r}")
+        raise Failed(f"second: expected an error, got {show(replies[1])}")
     if not (isinstance(replies[2], Exception) and "unknown command 'NOSUCH'" in str(replies[2])):
-        raise Failed(f"third: expected an unknown command, got {replies[2]!r}")
+        raise Failed(f"third: expected an unknown command, got {show(replies[2])}")
     equal(replies[3][:3], [0, 10, 8], "fourth")
     equal(replies[4], b"last", "fifth")
 
@@ -79,7 +86,7 @@ class Suite:
     def compare(self, words, want, got):
         wrong = self.mismatch(want, got)
         if wrong:
-            raise Failed(f"{' '.join(words)!r}: {wrong}; the whole reply: {got!r}")
+            raise Failed(f"{' '.join(words)!r}: {wrong}; the whole reply: {show(got)}")
 
     def mismatch(self, want, got):
         """What is wrong with the reply, or None."""
@@ -95,16 +102,16 @@ class Suite:
                 return None
             if kind == "between":
                 low, high = value
-                return None if isinstance(got, int) and low <= got <= high else f"expected {low}..{high}, got {got!r}"
+                return None if isinstance(got, int) and low <= got <= high else f"expected {low}..{high}, got {show(got)}"
             if kind == "text":
                 return None if isinstance(got, bytes) and value.encode() in got else f"expected a text with {value}"
             if self.resp3:
                 if not isinstance(got, dict):
-                    return f"expected a map, got {got!r}"
+                    return f"expected a map, got {show(got)}"
                 fields = got
             else:
                 if not isinstance(got, list) or len(got) % 2:
-                    return f"expected fields and values, got {got!r}"
+                    return f"expected fields and values, got {show(got)}"
                 fields = dict(zip(got[::2], got[1::2]))
             for field, expected in value.items():
                 if field.encode() not in fields:
@@ -115,7 +122,7 @@ class Suite:
             return None
         if isinstance(want, list):
             if not isinstance(got, list) or len(got) != len(want):
-                return f"expected {len(want)} elements, got {got!r}"
+                return f"expected {len(want)} elements, got {show(got)}"
             for i, expected in enumerate(want):
                 wrong = self.mismatch(expected, got[i])
                 if wrong:
@@ -123,7 +130,7 @@ class Suite:
             return None
         if isinstance(want, str):
             want = self.own(want).encode()
-        return None if type(got) is type(want) and got == want else f"expected {want!r}, got {got!r}"
+        return None if type(got) is type(want) and got == want else f"expected {want!r}, got {show(got)}"
 
 
 class Stopwatch:
