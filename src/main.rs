@@ -1,2 +1,77 @@
-//! The `tollgate` binary.
-fn main() {}
+//! The `tollgate` binary: reads the command line, runs what it names, turns errors into one line and an
+//! exit code.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::ExitCode;
+
+use tollgate::arguments::{self, Command, Parsed};
+use tollgate::client::{cli, ping};
+use tollgate::server;
+
+fn main() -> ExitCode {
+    let Parsed {
+        arguments,
+        password_is_visible,
+    } = match arguments::parse(std::env::args_os()) {
+        Ok(parsed) => parsed,
+        // Also the way of --help and --version, which are no errors.
+        Err(error) if !error.use_stderr() => {
+            say(&error.render().to_string());
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return failure(&arguments::one_line(&error)),
+    };
+    let result = match &arguments.command {
+        None => {
+            if password_is_visible {
+                hide_password(arguments::password_text(&arguments.config.requirepass));
+            }
+            server::run(&arguments.config).map(|()| true)
+        }
+        Some(Command::Ping(arguments)) => ping::run(arguments).map(|()| {
+            say("PONG\n");
+            true
+        }),
+        Some(Command::Cli(arguments)) => cli::run(arguments),
+        Some(Command::Version) => {
+            say(concat!("tollgate ", env!("CARGO_PKG_VERSION"), "\n"));
+            Ok(true)
+        }
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(line) => failure(&line),
+    }
+}
+
+/// Prints to standard output; whoever stopped reading it does not want the rest.
+fn say(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+fn failure(line: &str) -> ExitCode {
+    eprintln!("tollgate: {line}");
+    ExitCode::FAILURE
+}
+
+/// Starts over with the password in the environment, which other users cannot read, instead of on the
+/// command line, which `ps` shows them. The process stays the same. Returns only if that fails.
+fn hide_password(password: &str) {
+    let mut line = arguments::without_password(std::env::args_os()).into_iter();
+    let name = line.next().unwrap_or_else(|| OsString::from("tollgate"));
+    let started = std::env::current_exe().map(|program| {
+        let mut again = std::process::Command::new(program);
+        again
+            .arg0(name)
+            .args(line)
+            .env("TOLLGATE_REQUIREPASS", password)
+            .exec()
+    });
+    let (Ok(error) | Err(error)) = started;
+    eprintln!(
+        "tollgate: warning: ps shows the password of --requirepass ({error}); use TOLLGATE_REQUIREPASS"
+    );
+}

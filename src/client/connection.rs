@@ -1,0 +1,181 @@
+//! A blocking connection: sends commands, reads replies.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use redis_protocol::resp2;
+use redis_protocol::resp2::types::{OwnedFrame, Resp2Frame};
+
+use super::reply::{Reply, Scanner, error_text};
+use crate::password::Password;
+
+/// Why there is no reply.
+#[derive(Debug)]
+pub enum ClientError {
+    /// No connection could be made.
+    Unreachable(String, io::Error),
+    /// The connection broke, or nothing came in time.
+    Io(io::Error),
+    /// The server closed the connection.
+    Closed,
+    /// What came is no RESP, or beyond the client's bounds.
+    BadReply(String),
+    /// The server refused to let the client in.
+    Refused(String),
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(address, error) => write!(
+                f,
+                "cannot connect to {address}: {error}; is the server running there?"
+            ),
+            Self::Io(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) =>
+            {
+                f.write_str("no answer in time")
+            }
+            Self::Io(error) => write!(f, "the connection broke: {error}"),
+            Self::Closed => f.write_str("the server closed the connection"),
+            Self::BadReply(reason) => write!(
+                f,
+                "this is not a reply of a Redis-compatible server: {reason}"
+            ),
+            Self::Refused(text) => write!(f, "refused: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {}
+
+impl From<io::Error> for ClientError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// A connection to a server.
+pub struct Connection {
+    stream: TcpStream,
+    input: Vec<u8>,
+    scanner: Scanner,
+}
+
+impl Connection {
+    /// Connects; `timeout` bounds the dialling of each address, and each later read and write.
+    ///
+    /// # Errors
+    /// [`ClientError::Unreachable`] with the last address's reason.
+    pub fn open(host: &str, port: u16, timeout: Option<Duration>) -> Result<Self, ClientError> {
+        let unreachable = |error| ClientError::Unreachable(format!("{host}:{port}"), error);
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in (host, port).to_socket_addrs().map_err(unreachable)? {
+            let stream = match timeout {
+                Some(timeout) => TcpStream::connect_timeout(&address, timeout),
+                None => TcpStream::connect(address),
+            };
+            match stream {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    stream.set_read_timeout(timeout)?;
+                    stream.set_write_timeout(timeout)?;
+                    return Ok(Self {
+                        stream,
+                        input: Vec::new(),
+                        scanner: Scanner::default(),
+                    });
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(unreachable(last))
+    }
+
+    /// Gives the password, chooses protocol and database, as far as they are not the defaults.
+    ///
+    /// # Errors
+    /// [`ClientError::Refused`] with the server's text, besides what [`Self::call`] may say.
+    pub fn prepare(
+        &mut self,
+        password: &Password,
+        resp3: bool,
+        database: u64,
+    ) -> Result<(), ClientError> {
+        let mut steps: Vec<Vec<Vec<u8>>> = Vec::new();
+        if resp3 {
+            steps.push(vec![b"HELLO".to_vec(), b"3".to_vec()]);
+        }
+        if password.is_set() {
+            let secret = password.reveal().to_vec();
+            match steps.last_mut() {
+                Some(hello) => hello.extend([b"AUTH".to_vec(), b"default".to_vec(), secret]),
+                None => steps.push(vec![b"AUTH".to_vec(), secret]),
+            }
+        }
+        if database != 0 {
+            steps.push(vec![b"SELECT".to_vec(), database.to_string().into_bytes()]);
+        }
+        for step in steps {
+            if let Some(text) = error_text(&self.call(&step)?) {
+                return Err(ClientError::Refused(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a command and waits for its reply; messages pushed in between are dropped.
+    ///
+    /// # Errors
+    /// Any but [`ClientError::Unreachable`] and [`ClientError::Refused`]. The command may have been run.
+    pub fn call(&mut self, words: &[Vec<u8>]) -> Result<Reply, ClientError> {
+        self.send(words)?;
+        loop {
+            let reply = self.receive()?;
+            if !matches!(reply, Reply::Push { .. }) {
+                return Ok(reply);
+            }
+        }
+    }
+
+    /// Sends a command.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn send(&mut self, words: &[Vec<u8>]) -> Result<(), ClientError> {
+        let frame = OwnedFrame::Array(words.iter().cloned().map(OwnedFrame::BulkString).collect());
+        let mut bytes = vec![0; frame.encode_len(false)];
+        let length = resp2::encode::encode(&mut bytes, &frame, false)
+            .map_err(|error| ClientError::Io(io::Error::other(error.to_string())))?;
+        self.stream.write_all(&bytes[..length])?;
+        Ok(())
+    }
+
+    /// Waits for the next reply or pushed message.
+    ///
+    /// # Errors
+    /// The connection broke or was closed, or what came is no reply.
+    pub fn receive(&mut self) -> Result<Reply, ClientError> {
+        let mut chunk = [0; 16 * 1024];
+        loop {
+            if let Some(reply) = self
+                .scanner
+                .take(&mut self.input)
+                .map_err(ClientError::BadReply)?
+            {
+                return Ok(reply);
+            }
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(ClientError::Closed),
+                Ok(length) => self.input.extend_from_slice(&chunk[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Who is connected: what `CLIENT LIST` shows and `CLIENT KILL` reaches.
+
+use crate::core::units::Timestamp;
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// Wakes the task of a connection, so that it looks at [`Client::is_killed`].
+pub type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// One connection, as others see it.
+pub struct Client {
+    /// Its number; grows, never reused.
+    pub id: u64,
+    /// The peer's address.
+    pub peer: String,
+    /// The address it connected to.
+    pub local: String,
+    /// When it connected.
+    pub connected_at: Timestamp,
+    /// The database it is on.
+    pub database: AtomicU8,
+    /// 2 or 3.
+    pub protocol: AtomicU8,
+    /// When it last sent a command, in nanoseconds since the epoch.
+    pub active_at_ns: AtomicU64,
+    /// Commands queued in a MULTI, plus one; zero outside.
+    pub queued_plus_one: AtomicU64,
+    /// Keys it watches.
+    pub watching: AtomicU64,
+    /// The command it last sent.
+    pub last_command: Mutex<&'static str>,
+    /// What it says of itself.
+    pub labels: RwLock<Labels>,
+    killed: AtomicBool,
+    wake: Wake,
+}
+
+/// What a client says of itself.
+#[derive(Clone, Default, Debug)]
+pub struct Labels {
+    /// `CLIENT SETNAME`.
+    pub name: Vec<u8>,
+    /// `CLIENT SETINFO LIB-NAME`.
+    pub library: Vec<u8>,
+    /// `CLIENT SETINFO LIB-VER`.
+    pub library_version: Vec<u8>,
+    /// `CLIENT NO-EVICT`.
+    pub no_evict: bool,
+    /// `CLIENT NO-TOUCH`.
+    pub no_touch: bool,
+}
+
+impl Client {
+    /// Ends the connection from outside.
+    pub fn kill(&self) {
+        self.killed.store(true, Relaxed);
+        (self.wake)();
+    }
+
+    /// True once [`Self::kill`] was called.
+    pub fn is_killed(&self) -> bool {
+        self.killed.load(Relaxed)
+    }
+}
+
+/// All connections.
+#[derive(Default)]
+pub struct Clients {
+    last_id: AtomicU64,
+    connected: RwLock<BTreeMap<u64, Arc<Client>>>,
+}
+
+impl Clients {
+    /// Registers a connection; [`Self::remove`] it when it ends.
+    pub fn register(&self, peer: String, local: String, now: Timestamp, wake: Wake) -> Arc<Client> {
+        let client = Arc::new(Client {
+            id: self.last_id.fetch_add(1, Relaxed) + 1,
+            peer,
+            local,
+            connected_at: now,
+            database: AtomicU8::new(0),
+            protocol: AtomicU8::new(2),
+            active_at_ns: AtomicU64::new(now.as_ns()),
+            queued_plus_one: AtomicU64::new(0),
+            watching: AtomicU64::new(0),
+            last_command: Mutex::new("NULL"),
+            labels: RwLock::default(),
+            killed: AtomicBool::new(false),
+            wake,
+        });
+        self.connected.write().insert(client.id, client.clone());
+        client
+    }
+
+    /// The connection has ended.
+    pub fn remove(&self, id: u64) {
+        self.connected.write().remove(&id);
+    }
+
+    /// How many are connected.
+    pub fn len(&self) -> usize {
+        self.connected.read().len()
+    }
+
+    /// True if nobody is connected.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The connection of that number.
+    pub fn find(&self, id: u64) -> Option<Arc<Client>> {
+        self.connected.read().get(&id).cloned()
+    }
+
+    /// All connections, by number.
+    pub fn all(&self) -> Vec<Arc<Client>> {
+        self.connected.read().values().cloned().collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! What the server remembers of one connection between two commands.
+
+use super::spec::Spec;
+use crate::clients::Client;
+use crate::protocol::{OwnedArguments, Protocol};
+use crate::store::Watch;
+use std::sync::Arc;
+
+/// The state of a connection.
+pub struct Connection {
+    /// How others see it.
+    pub client: Arc<Client>,
+    /// The database it is on.
+    pub database: u8,
+    /// The protocol it is answered in.
+    pub protocol: Protocol,
+    /// It may run commands.
+    pub authenticated: bool,
+    /// It will be closed once the replies so far are out.
+    pub closing: bool,
+    /// What `CLIENT REPLY` asked for.
+    pub replies: Replies,
+    /// Commands queued since MULTI.
+    pub transaction: Option<Transaction>,
+    /// Keys watched since WATCH.
+    pub watch: Option<Watch>,
+    /// What the server has to do before the next command, and whose result is the reply.
+    pub pending: Option<Pending>,
+}
+
+impl Connection {
+    /// A connection that has said nothing yet.
+    pub fn new(client: Arc<Client>, authenticated: bool) -> Self {
+        Self {
+            client,
+            database: 0,
+            protocol: Protocol::Resp2,
+            authenticated,
+            closing: false,
+            replies: Replies::On,
+            transaction: None,
+            watch: None,
+            pending: None,
+        }
+    }
+}
+
+/// Which replies are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Replies {
+    /// All.
+    On,
+    /// None.
+    Off,
+    /// All but that of the next command; this is the reply to `CLIENT REPLY SKIP` itself.
+    SkipNext,
+    /// All but that of this command.
+    SkipThis,
+}
+
+/// Most commands that one MULTI queues: what one request could name as arguments.
+pub const QUEUED_MAX: usize = 65_536;
+/// Most bytes that one MULTI queues: what one request may have.
+pub const QUEUED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// The commands between MULTI and EXEC.
+#[derive(Default)]
+pub struct Transaction {
+    /// In the order in which they came.
+    pub queue: Vec<(&'static Spec, OwnedArguments)>,
+    /// What they take.
+    pub bytes: usize,
+    /// One of them was refused: EXEC will run none.
+    pub failed: bool,
+}
+
+/// What a command leaves to the server to do, since it takes long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pending {
+    /// Write a snapshot.
+    Save,
+    /// Begin to write a snapshot, unless one is being written.
+    BackgroundSave,
+    /// End the process; `save` as asked for, `None`: if snapshots are on.
+    Shutdown {
+        /// Write a snapshot first.
+        save: Option<bool>,
+    },
+}

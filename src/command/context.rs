@@ -1,0 +1,46 @@
+//! What a command sees of the server.
+
+use super::connection::Connection;
+use crate::clients::Clients;
+use crate::clock::Clock;
+use crate::core::units::Timestamp;
+use crate::metrics::{Metrics, Tally};
+use crate::persistence::SaveStatus;
+use crate::protocol::Reply;
+use crate::settings::Settings;
+use crate::store::Store;
+use std::sync::Arc;
+
+/// What all connections share.
+pub struct Shared {
+    /// The clock.
+    pub clock: Clock,
+    /// When the server started.
+    pub started_at: Timestamp,
+    /// 40 hexadecimal digits, drawn at start.
+    pub run_id: String,
+    /// The settings in force.
+    pub settings: Settings,
+    /// The keys.
+    pub store: Store,
+    /// Who is connected.
+    pub clients: Clients,
+    /// What was counted.
+    pub metrics: Metrics,
+    /// How the snapshots go.
+    pub saves: Arc<SaveStatus>,
+}
+
+/// One command's view: the server, its connection, its reply, and the instant it runs at.
+pub struct Context<'a> {
+    /// What all connections share.
+    pub shared: &'a Shared,
+    /// The connection.
+    pub connection: &'a mut Connection,
+    /// Where the reply goes.
+    pub reply: Reply<'a>,
+    /// The instant at which the command runs.
+    pub now: Timestamp,
+    /// What it counts.
+    pub tally: &'a mut Tally,
+}

@@ -1,0 +1,164 @@
+//! From a request to its reply: who is asked for, may it run, run it.
+
+use super::connection::{Connection, Replies, Transaction};
+use super::context::{Context, Shared};
+use super::error::Error;
+use super::spec::{Flags, Spec};
+use super::table;
+use crate::core::units::Timestamp;
+use crate::metrics::Tally;
+use crate::protocol::{Arguments, OwnedArguments, Reply};
+
+/// What is to be done with a request.
+pub enum Step {
+    /// Run it.
+    Run(&'static Spec),
+    /// Keep it until EXEC.
+    Queue(&'static Spec),
+}
+
+/// Finds the row that serves a request and checks that it may run.
+///
+/// # Errors
+/// [`Error::NoAuth`], an unknown name, a wrong number of arguments, a command that MULTI does not take.
+/// Inside MULTI each of them makes EXEC fail.
+pub fn check(connection: &mut Connection, arguments: Arguments<'_>) -> Result<Step, Error> {
+    let step = look_up(connection, arguments);
+    if let (Err(_), Some(transaction)) = (&step, &mut connection.transaction) {
+        transaction.failed = true;
+    }
+    step
+}
+
+fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Error> {
+    let name = arguments.get(0).unwrap_or_default();
+    let command = table::find(name);
+    let allowed =
+        connection.authenticated || command.is_some_and(|spec| spec.flags.has(Flags::NO_AUTH));
+    if !allowed {
+        return Err(Error::NoAuth);
+    }
+    let command = command.ok_or_else(|| unknown(name, arguments))?;
+    let (spec, shown) = match arguments.get(1).filter(|_| !command.subcommands.is_empty()) {
+        Some(word) => {
+            let spec = command.subcommand(word);
+            let missing = || Error::UnknownSubcommand {
+                command: command.name,
+                subcommand: word.to_vec(),
+            };
+            (spec.ok_or_else(missing)?, Some(command.name))
+        }
+        None => (command, None),
+    };
+    if !spec.arity.accepts(arguments.len()) {
+        let name = spec.name.to_ascii_lowercase();
+        let container = shown.map(str::to_ascii_lowercase);
+        return Err(Error::Arity(
+            container
+                .map_or(name.clone(), |container| format!("{container}|{name}"))
+                .into(),
+        ));
+    }
+    if connection.transaction.is_none() || spec.flags.has(Flags::IN_MULTI) {
+        return Ok(Step::Run(spec));
+    }
+    if spec.flags.has(Flags::NO_MULTI) {
+        return Err(Error::Redis(
+            "ERR Command not allowed inside a transaction".into(),
+        ));
+    }
+    Ok(Step::Queue(spec))
+}
+
+fn unknown(name: &[u8], arguments: Arguments<'_>) -> Error {
+    // No more words than an error text can show.
+    let arguments = arguments
+        .iter()
+        .skip(1)
+        .take(64)
+        .map(|argument| argument[..argument.len().min(128)].to_vec());
+    Error::UnknownCommand {
+        name: name[..name.len().min(128)].to_vec(),
+        arguments: arguments.collect(),
+    }
+}
+
+/// Queues a request inside MULTI.
+///
+/// # Errors
+/// The queue is full; EXEC will fail.
+pub fn queue(
+    connection: &mut Connection,
+    spec: &'static Spec,
+    arguments: Arguments<'_>,
+) -> Result<(), Error> {
+    let transaction = connection.transaction.get_or_insert_default();
+    let arguments = OwnedArguments::from(arguments);
+    transaction.push(spec, arguments)
+}
+
+impl Transaction {
+    fn push(&mut self, spec: &'static Spec, arguments: OwnedArguments) -> Result<(), Error> {
+        use super::connection::{QUEUED_BYTES_MAX, QUEUED_MAX};
+        let bytes = self.bytes.saturating_add(arguments.bytes());
+        if self.queue.len() >= QUEUED_MAX || bytes > QUEUED_BYTES_MAX {
+            self.failed = true;
+            return Err(Error::Redis(
+                "ERR MULTI takes at most 65536 commands and 16 MiB".into(),
+            ));
+        }
+        self.bytes = bytes;
+        self.queue.push((spec, arguments));
+        Ok(())
+    }
+}
+
+/// Runs a command and writes its reply, or its error in the reply's place.
+pub fn run(
+    spec: &'static Spec,
+    shared: &Shared,
+    connection: &mut Connection,
+    arguments: Arguments<'_>,
+    output: &mut Vec<u8>,
+    now: Timestamp,
+    tally: &mut Tally,
+) {
+    let start = output.len();
+    let protocol = connection.protocol;
+    tally.commands += 1;
+    tally.writes += u64::from(spec.flags.has(Flags::WRITE));
+    let reply = Reply::new(output, protocol);
+    let mut context = Context {
+        shared,
+        connection,
+        reply,
+        now,
+        tally,
+    };
+    if let Err(error) = (spec.run)(&mut context, arguments) {
+        context.reply.truncate(start);
+        write_error(&mut context.reply, context.tally, &error);
+    }
+}
+
+/// Writes an error reply and counts it.
+pub fn write_error(reply: &mut Reply<'_>, tally: &mut Tally, error: &Error) {
+    tally.errors += 1;
+    reply.error_display(error);
+}
+
+/// Drops the reply written from `start` on if the client wants none, and steps its mode.
+pub fn apply_reply_mode(connection: &mut Connection, output: &mut Vec<u8>, start: usize) {
+    match connection.replies {
+        Replies::On => {}
+        Replies::Off => output.truncate(start),
+        Replies::SkipNext => {
+            output.truncate(start);
+            connection.replies = Replies::SkipThis;
+        }
+        Replies::SkipThis => {
+            output.truncate(start);
+            connection.replies = Replies::On;
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Commands: what they are called, what they take, what they do.
+//!
+//! A command is a [`spec::Spec`] with its function, in a file of its own or of its family, and one row
+//! in [`table`]. Everything else that has to know of it reads the row.
+
+pub mod arguments;
+pub mod connection;
+pub mod context;
+pub mod decide;
+pub mod dispatch;
+pub mod error;
+pub mod ratelimit;
+pub mod rules;
+pub mod spec;
+pub mod table;
+pub mod transaction;

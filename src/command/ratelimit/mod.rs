@@ -1,0 +1,11 @@
+//! Limits: Tollgate's own commands, one file each, and the dialects of others.
+
+pub mod charge;
+pub mod dialects;
+pub mod pause;
+pub mod peek;
+pub mod refund;
+pub mod reserve;
+pub mod resume;
+pub mod take;
+pub mod usage;

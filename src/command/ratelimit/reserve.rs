@@ -1,0 +1,48 @@
+//! `RL.RESERVE`: books a slot and says how long to wait for it.
+
+use crate::command::context::Context;
+use crate::command::decide::{Mode, decide, milliseconds};
+use crate::command::error::Error;
+use crate::command::rules::{self, Call, Waits};
+use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::core::decision::Earliest;
+use crate::protocol::Arguments;
+
+/// The row.
+pub const SPEC: Spec = Spec {
+    summary: "Book a slot at once and say how long to wait for it",
+    arguments: &[
+        Argument::key("key"),
+        rules::LIMIT,
+        rules::MAX_WAIT,
+        rules::COST,
+        rules::MORE_RULES,
+        rules::INFO,
+    ],
+    reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `INFO` a map.",
+    flags: Flags::WRITE.and(Flags::FAST),
+    keys: Keys::Found(rules::keys_of_waiting),
+    ..Spec::new("RL.RESERVE", Group::RateLimit, Arity::at_least(5), run)
+};
+
+fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let call = Call::parse(arguments, Waits::UpTo)?;
+    if call.rules.len() > 1 {
+        return Err(Error::argument(
+            "AND",
+            "left out: RL.RESERVE does not book over several rules yet (RL.TAKE takes them)",
+        ));
+    }
+    let outcome = decide(context, &call.rules, Mode::Reserve(call.max_wait))?;
+    if call.info {
+        outcome.write_info(&mut context.reply, &call.rules);
+        return Ok(());
+    }
+    let refused = !outcome.granted && outcome.earliest != Earliest::Never;
+    context.reply.integer(if refused {
+        -1
+    } else {
+        milliseconds(outcome.earliest)
+    });
+    Ok(())
+}

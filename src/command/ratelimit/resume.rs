@@ -1,0 +1,30 @@
+//! `RL.RESUME`: ends a pause.
+
+use crate::command::arguments::Cursor;
+use crate::command::context::Context;
+use crate::command::error::Error;
+use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::protocol::Arguments;
+
+/// The row.
+pub const SPEC: Spec = Spec {
+    summary: "End a pause",
+    arguments: &[Argument::key("key")],
+    reply: "1, or 0 if there was none. Slots promised during the pause stand; with none promised a bucket holds at most one permit.",
+    flags: Flags::WRITE.and(Flags::FAST),
+    keys: Keys::ONE,
+    ..Spec::new("RL.RESUME", Group::RateLimit, Arity::exactly(2), run)
+};
+
+fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let key = Cursor::new(arguments).key()?;
+    let now = context.now;
+    let resumed = context
+        .shared
+        .store
+        .with_key(context.connection.database, key, now, |entry| {
+            entry.resume(now)
+        });
+    context.reply.integer(i64::from(resumed));
+    Ok(())
+}

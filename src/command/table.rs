@@ -1,0 +1,50 @@
+//! The table of commands.
+
+use super::ratelimit::{charge, dialects, pause, peek, refund, reserve, resume, take, usage};
+use super::spec::Spec;
+use super::transaction;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Every command, in the order of the documentation.
+pub static COMMANDS: &[&Spec] = &[
+    // Limits.
+    &reserve::SPEC,
+    &take::SPEC,
+    &peek::SPEC,
+    &pause::SPEC,
+    &resume::SPEC,
+    &usage::SPEC,
+    &refund::SPEC,
+    &charge::SPEC,
+    &dialects::CL_THROTTLE,
+    &dialects::RL_THROTTLE,
+    &dialects::GCRA,
+    &dialects::THROTTLE,
+    // Transactions.
+    &transaction::MULTI,
+    &transaction::EXEC,
+    &transaction::DISCARD,
+    &transaction::WATCH,
+    &transaction::UNWATCH,
+];
+
+/// Longest command name; a longer word is none.
+const NAME_BYTES_MAX: usize = 32;
+
+static BY_NAME: LazyLock<HashMap<&'static [u8], &'static Spec, ahash::RandomState>> =
+    LazyLock::new(|| {
+        COMMANDS
+            .iter()
+            .map(|spec| (spec.name.as_bytes(), *spec))
+            .collect()
+    });
+
+/// The command of that name, in any case.
+pub fn find(name: &[u8]) -> Option<&'static Spec> {
+    let mut upper = [0; NAME_BYTES_MAX];
+    let upper = upper.get_mut(..name.len())?;
+    upper.copy_from_slice(name);
+    upper.make_ascii_uppercase();
+    BY_NAME.get(&*upper).copied()
+}

@@ -1,0 +1,148 @@
+//! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
+//!
+//! EXEC runs while no other command does, all its commands at one instant.
+
+use super::context::Context;
+use super::dispatch;
+use super::error::Error;
+use super::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::protocol::Arguments;
+use crate::store::Watch;
+use std::sync::atomic::Ordering::Relaxed;
+
+const FLAGS: Flags = Flags::FAST.and(Flags::NOSCRIPT).and(Flags::IN_MULTI);
+
+/// The row of MULTI.
+pub const MULTI: Spec = Spec {
+    summary: "Begin a transaction: queue what follows until EXEC",
+    reply: "OK; each command until EXEC answers QUEUED.",
+    flags: FLAGS,
+    ..Spec::new("MULTI", Group::Transactions, Arity::exactly(1), multi)
+};
+
+/// The row of EXEC.
+pub const EXEC: Spec = Spec {
+    summary: "Run the queued commands, nothing else in between",
+    reply: "An array of their replies; nil if a watched key has changed.",
+    flags: Flags::NOSCRIPT.and(Flags::IN_MULTI).and(Flags::EXCLUSIVE),
+    ..Spec::new("EXEC", Group::Transactions, Arity::exactly(1), exec)
+};
+
+/// The row of DISCARD.
+pub const DISCARD: Spec = Spec {
+    summary: "Drop the queued commands and all watches",
+    reply: "OK.",
+    flags: FLAGS,
+    ..Spec::new("DISCARD", Group::Transactions, Arity::exactly(1), discard)
+};
+
+/// The row of WATCH.
+pub const WATCH: Spec = Spec {
+    summary: "Let the next EXEC fail if one of the keys changes before it",
+    arguments: &[Argument::key("key").multiple()],
+    reply: "OK.",
+    flags: FLAGS,
+    keys: Keys::ALL,
+    ..Spec::new("WATCH", Group::Transactions, Arity::at_least(2), watch)
+};
+
+/// The row of UNWATCH.
+pub const UNWATCH: Spec = Spec {
+    summary: "Drop all watches",
+    reply: "OK.",
+    flags: Flags::FAST.and(Flags::NOSCRIPT),
+    ..Spec::new("UNWATCH", Group::Transactions, Arity::exactly(1), unwatch)
+};
+
+/// Most keys that one connection watches: what one request could name.
+const WATCHED_MAX: u64 = 65_536;
+
+fn multi(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    if context.connection.transaction.is_some() {
+        return Err(Error::Redis("ERR MULTI calls can not be nested".into()));
+    }
+    context.connection.transaction = Some(Default::default());
+    context.reply.ok();
+    Ok(())
+}
+
+fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    let transaction = context.connection.transaction.take();
+    let transaction = transaction.ok_or(Error::Redis("ERR EXEC without MULTI".into()))?;
+    let broken = context
+        .connection
+        .watch
+        .as_ref()
+        .is_some_and(Watch::is_broken);
+    drop_watches(context);
+    if transaction.failed {
+        return Err(Error::Redis(
+            "EXECABORT Transaction discarded because of previous errors.".into(),
+        ));
+    }
+    if broken {
+        context.reply.null_array();
+        return Ok(());
+    }
+    context.reply.array(transaction.queue.len());
+    let mut output = Vec::new();
+    for (spec, arguments) in &transaction.queue {
+        let (connection, tally) = (&mut *context.connection, &mut *context.tally);
+        dispatch::run(
+            spec,
+            context.shared,
+            connection,
+            arguments.as_arguments(),
+            &mut output,
+            context.now,
+            tally,
+        );
+    }
+    context.reply.append(&output);
+    context.reply.set_protocol(context.connection.protocol);
+    Ok(())
+}
+
+fn discard(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    if context.connection.transaction.take().is_none() {
+        return Err(Error::Redis("ERR DISCARD without MULTI".into()));
+    }
+    drop_watches(context);
+    context.reply.ok();
+    Ok(())
+}
+
+fn watch(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let connection = &mut *context.connection;
+    if connection.transaction.is_some() {
+        return Err(Error::Redis("ERR WATCH inside MULTI is not allowed".into()));
+    }
+    let watching = &connection.client.watching;
+    if watching.load(Relaxed) + arguments.len() as u64 > WATCHED_MAX {
+        return Err(Error::argument(
+            "key",
+            "one of at most 65536 that a connection watches",
+        ));
+    }
+    let watch = connection.watch.get_or_insert_default();
+    for key in arguments.iter().skip(1) {
+        context.shared.store.watch(connection.database, key, watch);
+        watching.fetch_add(1, Relaxed);
+    }
+    context.reply.ok();
+    Ok(())
+}
+
+fn unwatch(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    drop_watches(context);
+    context.reply.ok();
+    Ok(())
+}
+
+/// Ends all watches of the connection.
+pub fn drop_watches(context: &mut Context<'_>) {
+    if let Some(watch) = context.connection.watch.take() {
+        context.shared.store.unwatch(&watch);
+        context.connection.client.watching.store(0, Relaxed);
+    }
+}

@@ -1,0 +1,340 @@
+//! The server's flags, each also an environment variable `TOLLGATE_*`, and what they take.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use clap::builder::TypedValueParser;
+use clap::{Args, ValueEnum};
+
+use crate::core::units::Span;
+use crate::password::Password;
+use crate::settings::{self, Initial, LogLevel};
+
+/// Redis's port, and the default.
+pub const DEFAULT_PORT: u16 = 6379;
+/// Most worker threads; more than any machine this is for has cores.
+const THREADS_MAX: u64 = 1024;
+
+/// The flags of the server. Every one can be given as an environment variable instead; the flag wins.
+#[derive(Args, Clone, Debug)]
+pub struct Config {
+    /// TCP port. 0 takes any free one; the line logged at start says which
+    #[arg(long, env = "TOLLGATE_PORT", default_value_t = DEFAULT_PORT, value_parser = port, help_heading = "Network")]
+    pub port: u16,
+
+    /// Addresses to listen on, separated by commas or spaces; '*' is every IPv4 and '::' every IPv6 one.
+    /// All of them must be free
+    #[arg(long, env = "TOLLGATE_BIND", value_name = "ADDRESSES", default_value = "127.0.0.1", value_parser = BindAddresses::parse, help_heading = "Network")]
+    pub bind: BindAddresses,
+
+    /// Most connections at a time; one more is told so and closed
+    #[arg(long, env = "TOLLGATE_MAXCLIENTS", value_name = "N", default_value_t = 10_000, value_parser = range(1, settings::MAXCLIENTS_MAX), help_heading = "Network")]
+    pub maxclients: u64,
+
+    /// Seconds after which an idle connection is closed; 0 never
+    #[arg(long, env = "TOLLGATE_TIMEOUT", value_name = "SECONDS", default_value_t = 0, value_parser = range(0, settings::SECONDS_MAX), help_heading = "Network")]
+    pub timeout: u64,
+
+    /// Seconds of silence after which the kernel asks whether the peer is still there; 0 never
+    #[arg(long, env = "TOLLGATE_TCP_KEEPALIVE", value_name = "SECONDS", default_value_t = 300, value_parser = range(0, settings::SECONDS_MAX), help_heading = "Network")]
+    pub tcp_keepalive: u64,
+
+    /// Connections that may wait to be accepted; the kernel may hold fewer (net.core.somaxconn)
+    #[arg(long, env = "TOLLGATE_TCP_BACKLOG", value_name = "N", default_value_t = 511, value_parser = range(1, 65_535), help_heading = "Network")]
+    pub tcp_backlog: u64,
+
+    /// Bytes of replies one connection may have waiting before it must read them (units: kb, mb, gb)
+    #[arg(long, env = "TOLLGATE_CLIENT_OUTPUT_LIMIT", value_name = "BYTES", default_value = "1mb", value_parser = output_limit, help_heading = "Network")]
+    pub client_output_limit: u64,
+
+    /// Worker threads [default: one for each core]
+    #[arg(long, env = "TOLLGATE_THREADS", value_name = "N", value_parser = range(1, THREADS_MAX), help_heading = "Network")]
+    pub threads: Option<u64>,
+
+    /// Password that clients give with AUTH or HELLO. Other users of this machine may see flags: prefer
+    /// the environment variable or --requirepass-file
+    #[arg(long, env = "TOLLGATE_REQUIREPASS", value_name = "PASSWORD", default_value = "", hide_default_value = true, hide_env_values = true, value_parser = secret, help_heading = "Access")]
+    pub requirepass: Secret,
+
+    /// File whose first line is the password
+    #[arg(
+        long,
+        env = "TOLLGATE_REQUIREPASS_FILE",
+        value_name = "PATH",
+        help_heading = "Access"
+    )]
+    pub requirepass_file: Option<PathBuf>,
+
+    /// While there is no password, refuse connections from other machines
+    #[arg(long, env = "TOLLGATE_PROTECTED_MODE", value_name = "yes|no", default_value = "yes", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Access")]
+    pub protected_mode: bool,
+
+    /// Directory of the snapshot; it must exist and be writable
+    #[arg(
+        long,
+        env = "TOLLGATE_DIR",
+        value_name = "PATH",
+        default_value = ".",
+        help_heading = "Snapshots"
+    )]
+    pub dir: PathBuf,
+
+    /// File name of the snapshot in --dir
+    #[arg(long, env = "TOLLGATE_DBFILENAME", value_name = "NAME", default_value = "tollgate.snapshot", value_parser = file_name, help_heading = "Snapshots")]
+    pub dbfilename: String,
+
+    /// Seconds between snapshots, taken if something changed; 0 or '' for none, at shutdown neither
+    #[arg(long, env = "TOLLGATE_SAVE", value_name = "SECONDS", default_value = "60", value_parser = |v: &str| settings::save(v.as_bytes()), help_heading = "Snapshots")]
+    pub save: u64,
+
+    /// Databases for SELECT, 1 to 16
+    #[arg(long, env = "TOLLGATE_DATABASES", value_name = "N", default_value_t = 16, value_parser = range(1, 16), help_heading = "Limits")]
+    pub databases: u64,
+
+    /// Longest pause that RL.PAUSE sets, such as 30m or 24h; longer ones are cut to it
+    #[arg(long, env = "TOLLGATE_MAX_PAUSE", value_name = "DURATION", default_value = "24h", value_parser = |v: &str| settings::max_pause(v.as_bytes()), help_heading = "Limits")]
+    pub max_pause: Span,
+
+    /// How much is logged: trace, debug, verbose, notice (info), warning (warn), error, nothing
+    #[arg(long, env = "TOLLGATE_LOGLEVEL", value_name = "LEVEL", default_value = "notice", value_parser = log_level, help_heading = "Logging")]
+    pub loglevel: LogLevel,
+
+    /// How it is written, on standard error
+    #[arg(
+        long,
+        env = "TOLLGATE_LOG_FORMAT",
+        value_name = "FORMAT",
+        default_value = "human",
+        help_heading = "Logging"
+    )]
+    pub log_format: LogFormat,
+
+    /// 'manual' stops the clock at 1700000000000 ms; DEBUG CLOCK ADVANCE moves it. For tests only
+    #[arg(
+        long,
+        env = "TOLLGATE_CLOCK",
+        value_name = "CLOCK",
+        default_value = "system",
+        help_heading = "Testing"
+    )]
+    pub clock: ClockKind,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// A line for people.
+    Human,
+    /// A JSON object a line.
+    Json,
+}
+
+/// Which clock the server reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ClockKind {
+    /// The machine's.
+    System,
+    /// One that only `DEBUG CLOCK` moves.
+    Manual,
+}
+
+impl Config {
+    /// The password, from the flag, the environment or the file.
+    ///
+    /// # Errors
+    /// Both a password and a file are given; the file cannot be read; the password is too long.
+    pub fn password(&self) -> Result<Password, ConfigError> {
+        password(&self.requirepass, self.requirepass_file.as_deref())
+    }
+
+    /// The full name of the snapshot.
+    pub fn snapshot_path(&self) -> PathBuf {
+        self.dir.join(&self.dbfilename)
+    }
+
+    /// The settings to start with, listening on `port` at `bind`.
+    ///
+    /// # Errors
+    /// As [`Self::password`].
+    pub fn initial_settings(&self, port: u16, bind: Vec<IpAddr>) -> Result<Initial, ConfigError> {
+        // As Redis shows it: the absolute path, where it can be told.
+        let dir = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
+        Ok(Initial {
+            port,
+            bind,
+            dir: dir.display().to_string(),
+            dbfilename: self.dbfilename.clone(),
+            maxclients: self.maxclients,
+            requirepass: self.password()?,
+            save_seconds: self.save,
+            loglevel: self.loglevel,
+            databases: self.databases,
+            timeout_seconds: self.timeout,
+            tcp_keepalive_seconds: self.tcp_keepalive,
+            tcp_backlog: self.tcp_backlog,
+            max_pause: self.max_pause,
+            protected_mode: self.protected_mode,
+            client_output_limit: self.client_output_limit,
+        })
+    }
+}
+
+/// The password out of its two places: given as it is, or as the first line of a file.
+pub(crate) fn password(given: &Secret, file: Option<&Path>) -> Result<Password, ConfigError> {
+    let bytes = match file {
+        None => given.0.clone().into_bytes(),
+        Some(_) if !given.0.is_empty() => {
+            return Err(ConfigError(
+                "a password and a password file are both given; keep one of them".to_owned(),
+            ));
+        }
+        Some(path) => {
+            let text = std::fs::read(path).map_err(|error| {
+                ConfigError(format!(
+                    "cannot read the password file {}: {error}; see --requirepass-file",
+                    path.display()
+                ))
+            })?;
+            let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if line.is_empty() {
+                // Silently serving without a password is the last thing this flag's user wants.
+                return Err(ConfigError(format!(
+                    "the first line of the password file {} is empty",
+                    path.display()
+                )));
+            }
+            line.to_vec()
+        }
+    };
+    Password::new(&bytes).map_err(|error| ConfigError(error.to_string()))
+}
+
+/// What is wrong with the configuration, in one line that says what to do.
+#[derive(Debug)]
+pub struct ConfigError(String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// A text that neither `Debug` nor an error about a flag shows.
+#[derive(Clone, Default)]
+pub struct Secret(pub(crate) String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() {
+            "Secret(none)"
+        } else {
+            "Secret(set)"
+        })
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Never fails: clap would show the value in its error.
+pub(crate) fn secret(value: &str) -> Result<Secret, std::convert::Infallible> {
+    Ok(Secret(value.to_owned()))
+}
+
+/// What `--bind` names: addresses, or host names that are looked up when binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindAddresses(pub Vec<String>);
+
+impl BindAddresses {
+    /// From a list separated by commas or spaces. `*` and `[::1]` become what they mean.
+    pub(crate) fn parse(value: &str) -> Result<Self, String> {
+        let names = value
+            .split([',', ' ', '\t'])
+            .filter(|name| !name.is_empty())
+            .map(|name| match name {
+                "*" => "0.0.0.0".to_owned(),
+                "::*" => "::".to_owned(),
+                _ => name
+                    .trim_start_matches('[')
+                    .trim_end_matches(']')
+                    .to_owned(),
+            });
+        let mut unique: Vec<String> = Vec::new();
+        for name in names {
+            if name.starts_with('-') {
+                return Err(format!(
+                    "'{name}': every address must be free here, so there is no '-' before one"
+                ));
+            }
+            if !unique.contains(&name) {
+                unique.push(name);
+            }
+        }
+        if unique.is_empty() {
+            Err("needs at least one address, such as 127.0.0.1".to_owned())
+        } else {
+            Ok(Self(unique))
+        }
+    }
+}
+
+pub(crate) fn port(value: &str) -> Result<u16, String> {
+    // Kubernetes sets TOLLGATE_PORT=tcp://10.0.0.1:6379 in every pod beside a service called `tollgate`;
+    // that is no setting of ours.
+    if value.starts_with("tcp://") {
+        return Ok(DEFAULT_PORT);
+    }
+    value
+        .parse()
+        .map_err(|_| "a port is a number from 0 (any free one) to 65535".to_owned())
+}
+
+fn range(least: u64, most: u64) -> impl TypedValueParser<Value = u64> {
+    clap::value_parser!(u64).range(least..=most)
+}
+
+fn log_level(value: &str) -> Result<LogLevel, String> {
+    LogLevel::parse(value.as_bytes())
+        .ok_or_else(|| format!("a level is one of {}", LogLevel::NAMES))
+}
+
+fn file_name(value: &str) -> Result<String, String> {
+    let plain = !value.is_empty() && !value.contains(['/', '\0']) && value != "." && value != "..";
+    if plain {
+        Ok(value.to_owned())
+    } else {
+        Err("a file name without a path; the directory is --dir".to_owned())
+    }
+}
+
+fn output_limit(value: &str) -> Result<u64, String> {
+    bytes(value)
+        .filter(|bytes| (settings::OUTPUT_LIMIT_MIN..=settings::OUTPUT_LIMIT_MAX).contains(bytes))
+        .ok_or_else(|| "a number of bytes from 4kb to 1gb".to_owned())
+}
+
+/// A number of bytes with Redis's units: `k`, `m`, `g` are powers of 1000, `kb`, `mb`, `gb` of 1024.
+fn bytes(value: &str) -> Option<u64> {
+    let digits = value
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(value.len());
+    let (number, unit) = value.split_at(digits);
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" => 1000,
+        "kb" => 1 << 10,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        "g" => 1_000_000_000,
+        "gb" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}

@@ -1,0 +1,54 @@
+//! What the core answers.
+
+use super::units::Wait;
+
+/// When a cost could go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Earliest {
+    /// After this wait; zero is now.
+    After(Wait),
+    /// Not at any time: the cost is above the capacity.
+    Never,
+}
+
+impl Earliest {
+    /// True if the cost can go at once.
+    pub const fn is_now(self) -> bool {
+        matches!(self, Self::After(wait) if wait.is_zero())
+    }
+}
+
+/// How a key stands under a limit at an instant, nothing more arriving.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// The largest cost that could go now.
+    pub remaining: u64,
+    /// The time until the key is full again, with nothing booked.
+    pub reset_after: Wait,
+}
+
+/// What `RL.USAGE` tells of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Usage {
+    /// The limit in force; `None` where the key only holds a pause.
+    pub limit: Option<super::limit::Limit>,
+    /// Permits of the capacity that are gone, a begun one counted whole.
+    pub used: u64,
+    /// Permits promised beyond the capacity and not yet refilled, rounded up.
+    pub booked: u64,
+    /// When a cost of 1 could go.
+    pub wait: Wait,
+    /// How the key stands.
+    pub standing: Standing,
+    /// What is left of its pause.
+    pub paused: Wait,
+}
+
+/// Why the core refuses to act. Nothing has changed then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The debt would exceed 3650 days' worth of refill.
+    DebtTooLarge,
+    /// What the key owes cannot be held exactly under the new parameters.
+    CarryTooLarge,
+}

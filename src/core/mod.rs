@@ -1,0 +1,15 @@
+//! The arithmetic of limits: pure functions of state and time.
+//!
+//! Nothing here reads a clock, takes a lock, or does I/O; the instant is always an argument. Every
+//! decision is exact integer arithmetic on a nanosecond clock (see [`bucket`] for how a fraction of
+//! a permit is held), and rounding happens only where a number leaves for a reply ([`units::Wait`]).
+
+pub mod bucket;
+pub mod decision;
+pub mod entry;
+pub mod gcra;
+pub mod limit;
+pub mod number;
+pub mod pause;
+pub mod units;
+pub mod wide;

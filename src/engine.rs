@@ -1,0 +1,138 @@
+//! The engine: what all connections share, and the gate through which their commands go.
+
+use crate::clients::Clients;
+use crate::clock::Clock;
+use crate::command::connection::Connection;
+use crate::command::context::Shared;
+use crate::command::dispatch::{self, Step};
+use crate::command::spec::Flags;
+use crate::core::units::SECOND;
+use crate::metrics::{Metrics, Tally};
+use crate::persistence::SaveStatus;
+use crate::protocol::{Arguments, Reply};
+use crate::settings::Settings;
+use crate::store::{Store, Sweep};
+use parking_lot::{RwLock, RwLockReadGuard};
+
+/// The server without its sockets.
+pub struct Engine {
+    /// What commands see.
+    pub shared: Shared,
+    /// Held shared by every batch of commands, alone by a command that must run while no other does
+    /// (EXEC, FLUSHALL, DEBUG CLOCK): one lock a batch, none a command.
+    gate: RwLock<()>,
+}
+
+/// A batch's pass through the gate.
+pub struct Pass<'a> {
+    gate: &'a RwLock<()>,
+    shared: Option<RwLockReadGuard<'a, ()>>,
+}
+
+impl Pass<'_> {
+    fn run<R>(&mut self, alone: bool, f: impl FnOnce() -> R) -> R {
+        if alone {
+            self.shared = None;
+            let _guard = self.gate.write();
+            return f();
+        }
+        let gate = self.gate;
+        self.shared.get_or_insert_with(|| gate.read());
+        f()
+    }
+}
+
+impl Engine {
+    /// An engine with an empty store.
+    pub fn new(clock: Clock, settings: Settings) -> Self {
+        Self::with_store(clock, settings, Store::new())
+    }
+
+    /// An engine with the keys of a snapshot, which is loaded first: `clock` must not start before it.
+    pub fn with_store(clock: Clock, settings: Settings, store: Store) -> Self {
+        let started_at = clock.now();
+        let shared = Shared {
+            clock,
+            started_at,
+            run_id: random_hex_digits(),
+            settings,
+            store,
+            clients: Clients::default(),
+            metrics: Metrics::default(),
+            saves: SaveStatus::new(started_at.as_ns() / SECOND),
+        };
+        Self {
+            shared,
+            gate: RwLock::new(()),
+        }
+    }
+
+    /// A pass for one batch of commands.
+    pub fn enter(&self) -> Pass<'_> {
+        Pass {
+            gate: &self.gate,
+            shared: None,
+        }
+    }
+
+    /// Serves one request: writes its reply to the end of `output`.
+    pub fn serve(
+        &self,
+        pass: &mut Pass<'_>,
+        connection: &mut Connection,
+        arguments: Arguments<'_>,
+        output: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) -> &'static str {
+        let start = output.len();
+        let (name, result) = match dispatch::check(connection, arguments) {
+            Ok(Step::Run(spec)) => {
+                pass.run(spec.flags.has(Flags::EXCLUSIVE), || {
+                    // Read inside the gate: whoever ran alone before has moved the clock by now.
+                    let now = self.shared.clock.now();
+                    dispatch::run(
+                        spec,
+                        &self.shared,
+                        connection,
+                        arguments,
+                        output,
+                        now,
+                        tally,
+                    );
+                });
+                (spec.name, Ok(()))
+            }
+            Ok(Step::Queue(spec)) => {
+                let queued = dispatch::queue(connection, spec, arguments);
+                if queued.is_ok() {
+                    Reply::new(output, connection.protocol).simple("QUEUED");
+                }
+                (spec.name, queued)
+            }
+            Err(error) => ("NULL", Err(error)),
+        };
+        if let Err(error) = result {
+            dispatch::write_error(&mut Reply::new(output, connection.protocol), tally, &error);
+        }
+        dispatch::apply_reply_mode(connection, output, start);
+        name
+    }
+
+    /// Forgets keys that have gone by themselves; see [`Store::sweep`].
+    pub fn sweep(&self, sweep: Sweep, budget: usize) -> Sweep {
+        let sweep = self
+            .shared
+            .store
+            .sweep(sweep, budget, self.shared.clock.now());
+        self.shared.metrics.forgot(sweep.dropped);
+        sweep
+    }
+}
+
+/// 40 hexadecimal digits, as Redis names its runs.
+fn random_hex_digits() -> String {
+    let mut bytes = [0; 20];
+    // A name, not a secret: without randomness from the system it is all zeros.
+    let _ = getrandom::fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,215 @@
+//! One key as bytes: exact, compact, and the same bytes for the same state.
+//!
+//! ```text
+//! record = 1 database key_length key state pause
+//! state  = 0                                                 nothing
+//!        | 1 flags capacity permits per_ns level [undrained] bucket, GCRA, PACE
+//! level  = deficit base
+//! pause  = 0 | 1 until kept_for | 2 until kept_for           none, plain, draining
+//! ```
+//!
+//! Tags, flags and the database are one byte each, `base` and `until` are instants, the rest are varints (see
+//! [`super::input`]). A new kind of record or state takes the next tag; what older servers wrote is
+//! read for ever, and what they cannot read they refuse by its tag.
+//!
+//! Whatever is decoded has been checked: limits are built by the constructors that commands use, and
+//! every number is in the range in which the arithmetic of [`crate::core`] holds. No bytes panic.
+
+use super::input::{DecodeError, Input, put_instant, put_varint};
+use crate::core::bucket::{Bucket, DEFICIT_MAX, Level};
+use crate::core::entry::{Entry, State};
+use crate::core::limit::{BucketLimit, Keeps, Rate};
+use crate::core::number::AMOUNT_MAX;
+use crate::core::pause::Pause;
+use crate::core::units::{Span, Timestamp};
+use crate::store::{DATABASES_MAX, KEY_BYTES_MAX, Key};
+
+const RECORD_KEY: u8 = 1;
+
+const STATE_EMPTY: u8 = 0;
+const STATE_BUCKET: u8 = 1;
+
+const PAUSE_NONE: u8 = 0;
+const PAUSE_PLAIN: u8 = 1;
+const PAUSE_DRAINING: u8 = 2;
+
+const FLAG_KEEPS_TIME: u8 = 1;
+const FLAG_PROMISED: u8 = 2;
+const FLAG_UNDRAINED: u8 = 4;
+const FLAGS_KNOWN: u8 = FLAG_KEEPS_TIME | FLAG_PROMISED | FLAG_UNDRAINED;
+
+/// One thing that a snapshot holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Record {
+    /// A key with its state.
+    Key {
+        /// Its database, below [`DATABASES_MAX`].
+        database: u8,
+        /// Its name, at most [`KEY_BYTES_MAX`] bytes.
+        key: Key,
+        /// What it holds; never an absent entry.
+        entry: Entry,
+    },
+}
+
+/// Appends a key. The entry must not be absent, since a snapshot holds no such keys.
+pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, entry: &Entry) {
+    let name = key.as_bytes();
+    out.extend_from_slice(&[RECORD_KEY, database]);
+    put_varint(out, name.len() as u64);
+    out.extend_from_slice(name);
+    let (state, pause) = entry.parts();
+    match state {
+        State::Empty => out.push(STATE_EMPTY),
+        State::Bucket(bucket) => {
+            out.push(STATE_BUCKET);
+            encode_bucket(out, bucket);
+        }
+    }
+    encode_pause(out, pause);
+}
+
+/// Reads the next record.
+///
+/// # Errors
+/// [`DecodeError`] for bytes that no server of this version or an earlier one writes.
+pub fn decode(input: &mut Input<'_>) -> Result<Record, DecodeError> {
+    match input.byte()? {
+        RECORD_KEY => decode_key(input),
+        tag => Err(DecodeError::Unknown("a record of kind", tag)),
+    }
+}
+
+fn decode_key(input: &mut Input<'_>) -> Result<Record, DecodeError> {
+    let database = input.byte()?;
+    if database >= DATABASES_MAX {
+        return Err(DecodeError::Invalid("a database number out of range"));
+    }
+    let length = usize::try_from(input.varint()?)
+        .ok()
+        .filter(|&length| length <= KEY_BYTES_MAX);
+    let key = Key::new(input.take(length.ok_or(DecodeError::Invalid("a key that is too long"))?)?);
+    let state = match input.byte()? {
+        STATE_EMPTY => State::Empty,
+        STATE_BUCKET => State::Bucket(decode_bucket(input)?),
+        tag => return Err(DecodeError::Unknown("a key of kind", tag)),
+    };
+    let entry = Entry::from_parts(state, decode_pause(input)?);
+    if entry.is_absent() {
+        return Err(DecodeError::Invalid("a key that holds nothing"));
+    }
+    Ok(Record::Key {
+        database,
+        key,
+        entry,
+    })
+}
+
+fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket) {
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    let keeps_time = match bucket.limit.keeps() {
+        Keeps::Permits => false,
+        Keeps::Time => true,
+    };
+    out.push(
+        flag(keeps_time, FLAG_KEEPS_TIME)
+            | flag(bucket.promised_after_pause, FLAG_PROMISED)
+            | flag(bucket.undrained.is_some(), FLAG_UNDRAINED),
+    );
+    put_varint(out, bucket.limit.capacity());
+    put_varint(out, bucket.limit.rate().permits());
+    put_varint(out, bucket.limit.rate().per_ns());
+    encode_level(out, &bucket.level);
+    if let Some(undrained) = &bucket.undrained {
+        encode_level(out, undrained);
+    }
+}
+
+fn decode_bucket(input: &mut Input<'_>) -> Result<Bucket, DecodeError> {
+    let flags = input.byte()?;
+    if flags & !FLAGS_KNOWN != 0 {
+        return Err(DecodeError::Unknown("a bucket with flags", flags));
+    }
+    let is_set = |flag| flags & flag != 0;
+    let keeps = if is_set(FLAG_KEEPS_TIME) {
+        Keeps::Time
+    } else {
+        Keeps::Permits
+    };
+    Ok(Bucket {
+        limit: decode_bucket_limit(input, keeps)?,
+        level: decode_level(input)?,
+        promised_after_pause: is_set(FLAG_PROMISED),
+        undrained: is_set(FLAG_UNDRAINED)
+            .then(|| decode_level(input))
+            .transpose()?,
+    })
+}
+
+fn decode_bucket_limit(input: &mut Input<'_>, keeps: Keeps) -> Result<BucketLimit, DecodeError> {
+    let capacity = input.varint_u64()?;
+    if !(1..=AMOUNT_MAX).contains(&capacity) {
+        return Err(DecodeError::Invalid("a capacity out of range"));
+    }
+    let (permits, per_ns) = (input.varint()?, input.varint()?);
+    let rate =
+        Rate::from_fraction(permits, per_ns).ok_or(DecodeError::Invalid("a rate out of range"))?;
+    if u128::from(rate.permits()) != permits || rate.per_ns() != per_ns {
+        // The deficit is counted in parts of this very denominator.
+        return Err(DecodeError::Invalid("a rate that is not in lowest terms"));
+    }
+    BucketLimit::new(capacity, rate, keeps)
+        .map_err(|_| DecodeError::Invalid("a capacity and a rate that do not go together"))
+}
+
+fn encode_level(out: &mut Vec<u8>, level: &Level) {
+    put_varint(out, level.deficit);
+    put_instant(out, level.base);
+}
+
+fn decode_level(input: &mut Input<'_>) -> Result<Level, DecodeError> {
+    let deficit = input.varint()?;
+    if deficit > DEFICIT_MAX {
+        return Err(DecodeError::Invalid("a deficit out of range"));
+    }
+    Ok(Level {
+        deficit,
+        base: input.instant()?,
+    })
+}
+
+fn encode_pause(out: &mut Vec<u8>, pause: Option<&Pause>) {
+    let Some(pause) = pause else {
+        return out.push(PAUSE_NONE);
+    };
+    out.push(if pause.drains {
+        PAUSE_DRAINING
+    } else {
+        PAUSE_PLAIN
+    });
+    put_instant(out, pause.until);
+    put_varint(out, pause.kept_until.since(pause.until));
+}
+
+fn decode_pause(input: &mut Input<'_>) -> Result<Option<Pause>, DecodeError> {
+    let drains = match input.byte()? {
+        PAUSE_NONE => return Ok(None),
+        PAUSE_PLAIN => false,
+        PAUSE_DRAINING => true,
+        tag => return Err(DecodeError::Unknown("a pause of kind", tag)),
+    };
+    let until = input.instant()?;
+    let kept = Span::from_ns(input.varint_u64()?)
+        .ok_or(DecodeError::Invalid("a pause that is too long"))?;
+    let kept_until = Timestamp::from_ns(until.after(kept).as_ns())
+        .ok_or(DecodeError::Invalid("a pause beyond the last instant"))?;
+    Ok(Some(Pause {
+        until,
+        drains,
+        kept_until,
+    }))
+}
+
+#[cfg(test)]
+#[path = "codec_tests.rs"]
+mod tests;

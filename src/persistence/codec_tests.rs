@@ -1,0 +1,307 @@
+use super::*;
+use crate::core::limit::Limit;
+use proptest::prelude::*;
+
+const INSTANT_MAX: u64 = (1 << 63) + 2 * Span::MAX.as_ns();
+
+fn encoded(record: &Record) -> Vec<u8> {
+    let Record::Key {
+        database,
+        key,
+        entry,
+    } = record;
+    let mut bytes = Vec::new();
+    encode_key(&mut bytes, *database, key, entry);
+    bytes
+}
+
+fn decoded(bytes: &[u8]) -> Result<Record, DecodeError> {
+    let mut input = Input::new(bytes);
+    let record = decode(&mut input)?;
+    assert!(input.is_empty(), "a record is read to its end");
+    Ok(record)
+}
+
+fn instant(ns: u64) -> Timestamp {
+    Timestamp::from_ns(ns).expect("in range")
+}
+
+/// Numbers of every length, the ends of the range among them.
+fn number(max: u128) -> impl Strategy<Value = u128> {
+    let any_length =
+        (any::<u128>(), 0u32..128).prop_map(move |(value, shift)| (value >> shift).min(max));
+    prop_oneof![8 => any_length, 1 => Just(0), 1 => Just(max)]
+}
+
+fn instants() -> impl Strategy<Value = Timestamp> {
+    number(u128::from(INSTANT_MAX)).prop_map(|ns| instant(ns as u64))
+}
+
+fn limits() -> impl Strategy<Value = BucketLimit> {
+    let parts = (
+        number(u128::from(AMOUNT_MAX)),
+        number(1 << 60),
+        number(1 << 120),
+        any::<bool>(),
+    );
+    parts.prop_filter_map(
+        "a limit that exists",
+        |(capacity, permits, per_ns, keeps_time)| {
+            let keeps = if keeps_time {
+                Keeps::Time
+            } else {
+                Keeps::Permits
+            };
+            // Half of all pairs are rates faster than any; turned around they are good.
+            let (permits, per_ns) = (permits.min(per_ns), permits.max(per_ns));
+            BucketLimit::new(
+                (capacity as u64).max(1),
+                Rate::from_fraction(permits, per_ns)?,
+                keeps,
+            )
+            .ok()
+        },
+    )
+}
+
+fn levels() -> impl Strategy<Value = Level> {
+    (number(DEFICIT_MAX), instants()).prop_map(|(deficit, base)| Level { deficit, base })
+}
+
+fn buckets() -> impl Strategy<Value = Bucket> {
+    (
+        limits(),
+        levels(),
+        any::<bool>(),
+        prop::option::of(levels()),
+    )
+        .prop_map(|(limit, level, promised_after_pause, undrained)| Bucket {
+            limit,
+            level,
+            promised_after_pause,
+            undrained,
+        })
+}
+
+fn pauses() -> impl Strategy<Value = Pause> {
+    (
+        instants(),
+        number(u128::from(Span::MAX.as_ns())),
+        any::<bool>(),
+    )
+        .prop_map(|(until, kept, drains)| {
+            let kept_until = instant(until.as_ns().saturating_add(kept as u64).min(INSTANT_MAX));
+            Pause {
+                until,
+                drains,
+                kept_until,
+            }
+        })
+}
+
+fn records() -> impl Strategy<Value = Record> {
+    let states = prop_oneof![1 => Just(State::Empty), 4 => buckets().prop_map(State::Bucket)];
+    let names =
+        prop::collection::vec(any::<u8>(), 0..=KEY_BYTES_MAX).prop_map(|name| Key::new(&name));
+    (0..DATABASES_MAX, names, states, prop::option::of(pauses())).prop_filter_map(
+        "holds something",
+        |(database, key, state, pause)| {
+            let entry = Entry::from_parts(state, pause);
+            (!entry.is_absent()).then_some(Record::Key {
+                database,
+                key,
+                entry,
+            })
+        },
+    )
+}
+
+/// A bucket's key as bytes, with nothing wrong.
+fn bucket_record() -> Vec<u8> {
+    let rate = Rate::parse(b"80").expect("a rate");
+    let mut bucket = Bucket::new(
+        BucketLimit::new(80, rate, Keeps::Permits).unwrap(),
+        instant(7),
+    );
+    bucket.level.deficit = 3;
+    let entry = Entry::from_parts(State::Bucket(bucket), None);
+    encoded(&Record::Key {
+        database: 2,
+        key: Key::new(b"ab"),
+        entry,
+    })
+}
+
+#[test]
+fn the_encoding_is_as_it_is_written_down() {
+    let bytes = [
+        &[1, 2, 2, b'a', b'b'][..],       // a key, its database, its name
+        &[1, 0, 80, 1, 160, 248, 250, 5], // a bucket, no flags, 80 at 1 / 12,500,000 ns
+        &[3, 7, 0, 0, 0, 0, 0, 0, 0],     // three parts of a permit are gone, as of 7 ns
+        &[0],                             // no pause
+    ];
+    assert_eq!(bucket_record(), bytes.concat());
+}
+
+#[test]
+fn every_byte_that_stands_for_something_unknown_is_named() {
+    let change = |at: usize, to: u8| {
+        let mut bytes = bucket_record();
+        bytes[at] = to;
+        decoded(&bytes).unwrap_err()
+    };
+    assert_eq!(change(0, 2), DecodeError::Unknown("a record of kind", 2));
+    assert_eq!(change(5, 9), DecodeError::Unknown("a key of kind", 9));
+    assert_eq!(change(6, 8), DecodeError::Unknown("a bucket with flags", 8));
+    assert_eq!(change(22, 3), DecodeError::Unknown("a pause of kind", 3));
+}
+
+#[test]
+fn values_out_of_range_are_refused() {
+    let key = |rest: &[u8]| decoded(&[&[1, 0, 0], rest].concat()).unwrap_err();
+    let bucket = |capacity: u64, permits: u128, per_ns: u128, deficit: u128, base: u64| {
+        let mut bytes = vec![STATE_BUCKET, 0];
+        put_varint(&mut bytes, capacity);
+        [permits, per_ns, deficit]
+            .into_iter()
+            .for_each(|value| put_varint(&mut bytes, value));
+        bytes.extend_from_slice(&base.to_le_bytes());
+        bytes.push(PAUSE_NONE);
+        key(&bytes)
+    };
+    let pause = |until: u64, kept: u64| {
+        let mut bytes = vec![STATE_EMPTY, PAUSE_PLAIN];
+        bytes.extend_from_slice(&until.to_le_bytes());
+        put_varint(&mut bytes, kept);
+        key(&bytes)
+    };
+    use DecodeError::Invalid;
+    assert_eq!(
+        decoded(&[1, 16, 0, 0, 0]),
+        Err(Invalid("a database number out of range"))
+    );
+    assert_eq!(
+        decoded(&[1, 0, 0x81, 4]),
+        Err(Invalid("a key that is too long"))
+    );
+    assert_eq!(key(&[0, 0]), Invalid("a key that holds nothing"));
+    assert_eq!(bucket(0, 1, 9, 0, 0), Invalid("a capacity out of range"));
+    assert_eq!(
+        bucket(AMOUNT_MAX + 1, 1, 9, 0, 0),
+        Invalid("a capacity out of range")
+    );
+    assert_eq!(bucket(1, 0, 9, 0, 0), Invalid("a rate out of range"));
+    assert_eq!(bucket(1, 1, 0, 0, 0), Invalid("a rate out of range"));
+    assert_eq!(bucket(1, 10, 9, 0, 0), Invalid("a rate out of range"));
+    assert_eq!(
+        bucket(1, 3, 9, 0, 0),
+        Invalid("a rate that is not in lowest terms")
+    );
+    assert_eq!(
+        bucket(AMOUNT_MAX, 1, 1 << 58, 0, 0),
+        Invalid("a capacity and a rate that do not go together")
+    );
+    assert_eq!(
+        bucket(1, 1, 9, DEFICIT_MAX + 1, 0),
+        Invalid("a deficit out of range")
+    );
+    assert_eq!(
+        bucket(1, 1, 9, 0, INSTANT_MAX + 1),
+        Invalid("an instant beyond the last one")
+    );
+    assert_eq!(
+        pause(INSTANT_MAX + 1, 0),
+        Invalid("an instant beyond the last one")
+    );
+    assert_eq!(
+        pause(0, Span::MAX.as_ns() + 1),
+        Invalid("a pause that is too long")
+    );
+    assert_eq!(
+        pause(INSTANT_MAX, 1),
+        Invalid("a pause beyond the last instant")
+    );
+}
+
+#[test]
+fn no_change_of_parameters_carries_more_debt_than_is_decoded() {
+    let limit = |capacity, rate: &[u8]| {
+        BucketLimit::new(capacity, Rate::parse(rate).expect("a rate"), Keeps::Permits)
+            .expect("a limit")
+    };
+    // 3650 days' worth at the fastest rate, carried to a slow one: 500,000 years of debt.
+    let slow = limit(1, b"20000");
+    let mut bucket = Bucket::new(slow, instant(0));
+    bucket.level.deficit = 315_361_000_000_000_000 * slow.rate().per_ns();
+    // A rate fine enough that the same time comes within one charge of 2^128.
+    let fine = limit(AMOUNT_MAX, b"21580.502722028059");
+    assert_eq!(
+        bucket.adopt(fine, instant(0)),
+        Err(crate::core::decision::Refusal::CarryTooLarge)
+    );
+}
+
+proptest! {
+    #[test]
+    fn a_record_comes_back_as_it_was(record in records()) {
+        prop_assert_eq!(decoded(&encoded(&record)), Ok(record));
+    }
+
+    #[test]
+    fn half_a_record_is_refused(record in records(), cut in any::<prop::sample::Index>()) {
+        let bytes = encoded(&record);
+        prop_assert_eq!(decoded(&bytes[..cut.index(bytes.len())]), Err(DecodeError::Short));
+    }
+
+    #[test]
+    fn any_bytes_are_refused_or_are_the_one_encoding_of_a_record(
+        record in records(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        noise in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let mut bytes = encoded(&record);
+        for (at, to) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+        }
+        for bytes in [bytes, noise] {
+            let mut input = Input::new(&bytes);
+            if let Ok(record) = decode(&mut input) {
+                let again = encoded(&record);
+                prop_assert_eq!(&bytes[..again.len()], &again[..]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_arithmetic_holds_for_whatever_is_decoded(
+        record in records(),
+        limit in limits(),
+        now in 0..=Timestamp::MAX.as_ns(),
+        cost in 1..=AMOUNT_MAX,
+        span in 0..=Span::MAX.as_ns(),
+    ) {
+        // Debug builds panic on overflow: that none does is what is tested.
+        let (now, span) = (instant(now), Span::from_ns(span).expect("in range"));
+        let Record::Key { mut entry, .. } = record;
+        let _ = entry.usage(now);
+        entry.forget(now);
+        if let State::Bucket(bucket) = *entry.parts().0 {
+            for cost in [1, bucket.limit.capacity()] {
+                let draft = entry.draft(&Limit::Bucket(bucket.limit), now).expect("its own limit");
+                let _ = (draft.earliest(cost), draft.standing());
+            }
+        }
+        for limit in [limit, entry.usage(now).and_then(|usage| usage.limit).map_or(limit, |Limit::Bucket(limit)| limit)] {
+            entry.pause(span, cost % 2 == 0, cost % 3 == 0, now);
+            let _ = entry.refund(cost, now);
+            if let Ok(mut draft) = entry.draft(&Limit::Bucket(limit), now) {
+                let _ = (draft.earliest(cost), draft.standing());
+                if draft.book(cost).is_ok() {
+                    draft.commit();
+                }
+            }
+            let _ = (entry.forgotten_after(now), entry.resume(now), entry.usage(now));
+        }
+    }
+}

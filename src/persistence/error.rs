@@ -1,0 +1,142 @@
+//! What can go wrong with a snapshot, in words that say what to do.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// What is wrong with a snapshot that is read.
+#[derive(Debug)]
+pub enum Fault {
+    /// The file cannot be read.
+    Io(io::Error),
+    /// It does not begin as a snapshot does.
+    Foreign,
+    /// A later version wrote it, with something that this one does not know.
+    Newer {
+        /// The version that wrote it.
+        server_version: String,
+        /// What is not known.
+        what: &'static str,
+        /// Its number.
+        number: u32,
+    },
+    /// It is not as it was written.
+    Damaged {
+        /// Where that showed, in bytes from the start.
+        offset: u64,
+        /// What showed.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "cannot be read: {error}"),
+            Self::Foreign => f.write_str("is not a Tollgate snapshot"),
+            Self::Newer {
+                server_version,
+                what,
+                number,
+            } => {
+                let (by, this) = (server_version.escape_debug(), env!("CARGO_PKG_VERSION"));
+                write!(
+                    f,
+                    "was written by Tollgate {by} and has {what} {number}, which Tollgate {this} does not know"
+                )
+            }
+            Self::Damaged { offset, what } => write!(f, "is damaged: {what} (at byte {offset})"),
+        }
+    }
+}
+
+/// A snapshot that was not loaded. The store is empty.
+#[derive(Debug)]
+pub struct LoadError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedy = match &self.fault {
+            Fault::Io(_) => "Make it readable for the user that the server runs as",
+            Fault::Foreign => "Name another file with --dbfilename",
+            Fault::Newer { .. } => "Start that version or a later one",
+            Fault::Damaged { .. } => "Restore the file from a backup",
+        };
+        let Self { path, fault } = self;
+        write!(
+            f,
+            "snapshot {} {fault}. Nothing was loaded. {remedy}, or move the file away to start empty.",
+            path.display()
+        )
+    }
+}
+
+impl std::error::Error for LoadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.fault {
+            Fault::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// The step of a save that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SaveStep {
+    /// Making the temporary file.
+    Create,
+    /// Writing it.
+    Write,
+    /// Having the disk keep it.
+    Sync,
+    /// Putting it in the place of the old snapshot.
+    Rename,
+    /// Having the disk keep that.
+    SyncDirectory,
+}
+
+/// A save that failed. The snapshot from before stands, except after [`SaveStep::SyncDirectory`].
+#[derive(Debug)]
+pub struct SaveError {
+    /// The snapshot, not its temporary file.
+    pub path: PathBuf,
+    /// What failed.
+    pub step: SaveStep,
+    /// Why.
+    pub source: io::Error,
+}
+
+impl fmt::Display for SaveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (doing, outcome) = match self.step {
+            SaveStep::Create => (
+                "making a temporary file beside it",
+                "the last good one stands",
+            ),
+            SaveStep::Write => ("writing", "the last good one stands"),
+            SaveStep::Sync => ("flushing to disk", "the last good one stands"),
+            SaveStep::Rename => ("putting the new file in place", "the last good one stands"),
+            SaveStep::SyncDirectory => (
+                "flushing its directory to disk",
+                "it may not outlast a power failure",
+            ),
+        };
+        write!(
+            f,
+            "snapshot {} was not saved: {doing} failed: {} ({outcome})",
+            self.path.display(),
+            self.source
+        )
+    }
+}
+
+impl std::error::Error for SaveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}

@@ -1,0 +1,208 @@
+//! Saving the store to a file, and loading it.
+//!
+//! **Saving** takes one shard of one database at a time. Under the shard's shared lock its keys are
+//! encoded into memory, which takes about a millisecond for a shard of ten million keys in all; then
+//! the lock is let go and the bytes are written. Commands wait for no disk. A snapshot is therefore
+//! not of one instant: a key that is called while the save runs is in it as before the call or as
+//! after it, and a call on several keys may be in it for some of them. What it says was taken "at" is the
+//! time at which the save began.
+//!
+//! **Loading** reads the file twice: once to check every byte of it, then to fill the store. So nothing is
+//! loaded of a file that is not whole, and no more than a block of it is ever held in memory.
+
+use super::codec::{self, Record};
+use super::error::{Fault, LoadError, SaveError};
+use super::files;
+use super::frame::{BLOCK_BYTES, FrameReader, FrameWriter, Header};
+use super::input::{DecodeError, Input};
+use crate::core::units::Timestamp;
+use crate::store::{DATABASES_MAX, Store};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
+use std::path::Path;
+
+/// What a save has written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Saved {
+    /// Keys.
+    pub keys: u64,
+    /// The length of the file.
+    pub bytes: u64,
+}
+
+/// What a load has read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loaded {
+    /// When the snapshot was taken. The clock must not start before this instant.
+    pub taken_at: Timestamp,
+    /// The version of the server that wrote it.
+    pub server_version: String,
+    /// Keys.
+    pub keys: u64,
+    /// The length of the file.
+    pub bytes: u64,
+}
+
+/// Writes all keys that exist at `now` to `path`, in the place of the snapshot there.
+///
+/// # Errors
+/// What failed. The old snapshot is as it was then, and no temporary file stays.
+pub fn save(store: &Store, now: Timestamp, path: &Path) -> Result<Saved, SaveError> {
+    files::replace(path, |file| write(store, now, BufWriter::new(file)))
+}
+
+/// Fills an empty store from `path`. `None` if there is no such file.
+///
+/// # Errors
+/// If the file is anything but a whole snapshot. The store is empty then.
+pub fn load(store: &Store, path: &Path) -> Result<Option<Loaded>, LoadError> {
+    let failed = |fault| LoadError {
+        path: path.to_owned(),
+        fault,
+    };
+    match File::open(path) {
+        Ok(file) => fill(store, file).map(Some).map_err(failed),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(Fault::Io(error))),
+    }
+}
+
+fn fill(store: &Store, mut file: impl Read + Seek) -> Result<Loaded, Fault> {
+    read(BufReader::new(&mut file), drop)?;
+    file.rewind().map_err(Fault::Io)?;
+    let restore = |Record::Key {
+                       database,
+                       key,
+                       entry,
+                   }| store.restore(database, key, entry);
+    read(BufReader::new(&mut file), restore).inspect_err(|_| {
+        // The file was whole a moment ago, but the disk failed or somebody wrote to it since.
+        (0..DATABASES_MAX).for_each(|database| store.clear(database, Timestamp::ZERO));
+    })
+}
+
+/// Writes a snapshot to `out`.
+///
+/// # Errors
+/// Those of `out`, and [`ErrorKind::InvalidInput`] for a `now` above [`Timestamp::MAX`].
+pub fn write(store: &Store, now: Timestamp, out: impl Write) -> io::Result<Saved> {
+    if now > Timestamp::MAX {
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "the clock is out of range",
+        ));
+    }
+    let header = Header {
+        taken_at: now,
+        server_version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let mut frame = FrameWriter::begin(out, &header)?;
+    let mut batch = Batch::default();
+    let mut keys = 0;
+    for database in 0..DATABASES_MAX {
+        for shard in 0..store.shards() {
+            store.for_each_in(database, shard, |key, entry| {
+                if !entry.is_forgettable(now) {
+                    batch.add(|out| codec::encode_key(out, database, key, entry));
+                    keys += 1;
+                }
+            });
+            batch.write_full_blocks(&mut frame)?;
+        }
+    }
+    batch.write_rest(&mut frame)?;
+    let (_, bytes) = frame.end()?;
+    Ok(Saved { keys, bytes })
+}
+
+/// Reads a snapshot that is in memory. Takes any bytes.
+///
+/// # Errors
+/// If they are anything but a whole snapshot.
+pub fn decode(bytes: &[u8]) -> Result<(Loaded, Vec<Record>), Fault> {
+    let mut records = Vec::new();
+    let loaded = read(bytes, |record| records.push(record))?;
+    Ok((loaded, records))
+}
+
+/// Hands `each` every record. Only if this succeeds has `each` seen a whole snapshot.
+fn read(input: impl Read, mut each: impl FnMut(Record)) -> Result<Loaded, Fault> {
+    let mut frame = FrameReader::begin(input)?;
+    let mut block = Vec::new();
+    let mut keys = 0;
+    let announced = loop {
+        let offset = frame.bytes();
+        if let Some(records) = frame.block(&mut block)? {
+            break records;
+        }
+        let mut input = Input::new(&block);
+        while !input.is_empty() {
+            each(codec::decode(&mut input).map_err(|error| match error {
+                DecodeError::Short => Fault::Damaged {
+                    offset,
+                    what: "a block ends inside a record",
+                },
+                DecodeError::Invalid(what) => Fault::Damaged { offset, what },
+                DecodeError::Unknown(what, tag) => frame.newer(what, u32::from(tag)),
+            })?);
+            keys += 1;
+        }
+    };
+    if keys != announced {
+        return Err(Fault::Damaged {
+            offset: frame.bytes(),
+            what: "records are missing",
+        });
+    }
+    let Header {
+        taken_at,
+        server_version,
+    } = frame.header().clone();
+    Ok(Loaded {
+        taken_at,
+        server_version,
+        keys,
+        bytes: frame.bytes(),
+    })
+}
+
+/// Records on their way to the file. Blocks are cut here and written later, since the cutting
+/// happens under a shard's lock; what is short of a block waits for the next shard.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// Where each full block ends, and how many records it holds.
+    full: Vec<(usize, u64)>,
+    /// Where the block that fills begins, and how many records it holds.
+    open: (usize, u64),
+}
+
+impl Batch {
+    fn add(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
+        encode(&mut self.bytes);
+        self.open.1 += 1;
+        if self.bytes.len() - self.open.0 >= BLOCK_BYTES {
+            self.full.push((self.bytes.len(), self.open.1));
+            self.open = (self.bytes.len(), 0);
+        }
+    }
+
+    fn write_full_blocks(&mut self, frame: &mut FrameWriter<impl Write>) -> io::Result<()> {
+        let mut begin = 0;
+        for (end, records) in self.full.drain(..) {
+            frame.block(&self.bytes[begin..end], records)?;
+            begin = end;
+        }
+        self.bytes.drain(..begin);
+        self.open.0 = 0;
+        Ok(())
+    }
+
+    fn write_rest(&mut self, frame: &mut FrameWriter<impl Write>) -> io::Result<()> {
+        frame.block(&self.bytes, self.open.1)
+    }
+}
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

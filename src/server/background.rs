@@ -1,0 +1,123 @@
+//! What happens without a client: dead keys are swept away, changes are saved.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::saver::Saver;
+use crate::engine::Engine;
+use crate::store::Sweep;
+
+/// Places looked at in one step: a fraction of a millisecond, during which one shard is locked.
+const SWEEP_PLACES: usize = 2_000;
+/// Rest between steps while little is found dead. A key that is dead by then costs only memory, and
+/// below one dead place in ten that is little.
+const SWEEP_REST: Duration = Duration::from_millis(100);
+/// Rest between steps while much is found dead: more than a million places a second, which is faster
+/// than keys can be made, at a small part of one core.
+const SWEEP_REST_BUSY: Duration = Duration::from_millis(1);
+/// One dead place in so many is much.
+const SWEEP_BUSY_SHARE: usize = 10;
+
+/// How often the `save` setting is looked at.
+const SAVE_TICK: Duration = Duration::from_secs(1);
+/// Least seconds from a save that failed to the next try.
+const SAVE_RETRY_SECONDS: u64 = 5;
+
+/// Sweeps for ever.
+pub(super) async fn sweep(engine: Arc<Engine>) {
+    let mut sweep = Sweep::default();
+    loop {
+        sweep = engine.sweep(sweep, SWEEP_PLACES);
+        let busy = sweep.dropped > 0 && sweep.dropped * SWEEP_BUSY_SHARE >= sweep.looked;
+        sleep(if busy { SWEEP_REST_BUSY } else { SWEEP_REST }).await;
+    }
+}
+
+/// Saves whenever something has changed and the last save is `save` seconds old. For ever.
+pub(super) async fn save(engine: Arc<Engine>, saver: Arc<Saver>) {
+    let mut ticks = interval(SAVE_TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut due = Due::default();
+    loop {
+        ticks.tick().await;
+        let last_save_s = engine.shared.saves.report().last_save_s;
+        if due.tick(
+            engine.shared.settings.save_seconds(),
+            last_save_s,
+            saver.changes(),
+        ) {
+            due.saved(saver.save().await.is_ok());
+        }
+    }
+}
+
+/// Counts the seconds since the last save. It counts ticks, since the server's clock may be a manual one
+/// and the wall's may step.
+#[derive(Debug, Default)]
+struct Due {
+    seconds: u64,
+    last_save_s: u64,
+    retry: Option<u64>,
+}
+
+impl Due {
+    /// One second more: true if it is time. `last_save_s` tells saves that somebody else asked for.
+    fn tick(&mut self, save_seconds: u64, last_save_s: u64, changes: u64) -> bool {
+        if last_save_s != self.last_save_s {
+            (self.last_save_s, self.seconds) = (last_save_s, 0);
+        }
+        self.seconds = self.seconds.saturating_add(1);
+        let wait = save_seconds.max(self.retry.unwrap_or(0));
+        save_seconds > 0 && changes > 0 && self.seconds >= wait
+    }
+
+    fn saved(&mut self, well: bool) {
+        self.seconds = 0;
+        self.retry = if well { None } else { Some(SAVE_RETRY_SECONDS) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds until a save is due, at most 1000.
+    fn seconds(due: &mut Due, save_seconds: u64, changes: u64) -> Option<u64> {
+        (1..=1000).find(|_| due.tick(save_seconds, 0, changes))
+    }
+
+    #[test]
+    fn a_save_is_due_after_its_seconds_if_something_changed() {
+        assert_eq!(seconds(&mut Due::default(), 60, 1), Some(60));
+        assert_eq!(seconds(&mut Due::default(), 60, 0), None);
+        assert_eq!(seconds(&mut Due::default(), 0, 1), None);
+    }
+
+    #[test]
+    fn a_change_after_a_long_calm_is_saved_at_once() {
+        let mut due = Due::default();
+        assert_eq!(seconds(&mut due, 60, 0), None);
+        assert_eq!(seconds(&mut due, 60, 1), Some(1));
+        due.saved(true);
+        assert_eq!(seconds(&mut due, 60, 1), Some(60));
+    }
+
+    #[test]
+    fn a_failed_save_is_not_tried_every_second() {
+        let mut due = Due::default();
+        due.saved(false);
+        assert_eq!(seconds(&mut due, 1, 1), Some(SAVE_RETRY_SECONDS));
+        due.saved(true);
+        assert_eq!(seconds(&mut due, 1, 1), Some(1));
+    }
+
+    #[test]
+    fn a_save_by_command_starts_the_count_anew() {
+        let mut due = Due::default();
+        (0..50).for_each(|_| assert!(!due.tick(60, 0, 1)));
+        assert!(!due.tick(60, 7, 1));
+        assert_eq!((1..=100).find(|_| due.tick(60, 7, 1)), Some(59));
+    }
+}

@@ -1,0 +1,333 @@
+//! One connection: bytes from the socket to the session, replies back.
+//!
+//! Memory is bounded because the two directions take turns. Nothing is read while replies wait to be
+//! taken, so a connection holds at most one request ([`crate::protocol::limits`]) and one read of
+//! input, and at most `client-output-limit` and one reply of output.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{BufMut, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{sleep, timeout};
+
+use super::gate::{Passage, Seat};
+use super::{Server, ShutdownRequest};
+use crate::clients::Client;
+use crate::command::connection::Pending;
+use crate::engine::Engine;
+use crate::session::{Completion, Flow, Session};
+
+/// Bytes asked for in one read; about what an idle connection's buffer keeps.
+const READ_BYTES: usize = 16 * 1024;
+/// Bytes asked for while the peer sends more than [`READ_BYTES`] at a time (a deep pipeline).
+const READ_BYTES_BUSY: usize = 64 * 1024;
+/// How long a peer may leave its replies unread before it is cut off. A link that loses packets
+/// recovers in seconds; a minute without taking a single byte is a peer that is stuck, and its replies
+/// would be held for as long as it likes.
+const STALL: Duration = Duration::from_secs(60);
+/// How long, and for how many bytes, a peer is listened to after the last reply; see [`linger`].
+const LINGER: (Duration, usize) = (Duration::from_secs(1), 1024 * 1024);
+
+/// Why a connection ends.
+enum End {
+    /// The peer closed its side, and has its replies.
+    PeerClosed,
+    /// The session closes it (QUIT, a protocol error).
+    SessionClosed,
+    /// `CLIENT KILL`.
+    Killed,
+    /// Nothing came for `timeout` seconds.
+    Idle,
+    /// The peer left its replies unread.
+    Stalled,
+    /// The server stops.
+    Stopping,
+    /// The socket broke.
+    Broken(io::Error),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PeerClosed => f.write_str("closed by the client"),
+            Self::SessionClosed => f.write_str("closed after a last reply"),
+            Self::Killed => f.write_str("killed"),
+            Self::Idle => f.write_str("idle for too long"),
+            Self::Stalled => f.write_str("replies were not read"),
+            Self::Stopping => f.write_str("the server stops"),
+            Self::Broken(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+/// Serves one connection until it ends.
+pub(super) async fn run(
+    server: Arc<Server>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    wake: Arc<Notify>,
+    seat: Seat,
+) {
+    let local = stream
+        .local_addr()
+        .map(|address| address.to_string())
+        .unwrap_or_default();
+    let registered = Registered::new(&server.engine, peer.to_string(), local, wake.clone());
+    let client = registered.client.clone();
+    tracing::debug!(%peer, id = client.id, "connected");
+    let mut connection = Connection {
+        session: Session::new(server.engine.clone(), client.clone()),
+        server,
+        stream,
+        client,
+        wake,
+        input: BytesMut::new(),
+        output: Vec::new(),
+        read_bytes: READ_BYTES,
+    };
+    let end = connection.serve().await;
+    tracing::debug!(%peer, id = connection.client.id, reason = %end, "disconnected");
+    let Connection { stream, .. } = connection;
+    // Gone from CLIENT LIST before the last bytes are; its place is free only when the socket is.
+    drop(registered);
+    if let End::SessionClosed | End::Stopping = end {
+        linger(stream).await;
+    }
+    drop(seat);
+}
+
+/// The client's entry in the engine's list; dropping it (a panic does so too) removes it.
+struct Registered {
+    engine: Arc<Engine>,
+    client: Arc<Client>,
+}
+
+impl Registered {
+    fn new(engine: &Arc<Engine>, peer: String, local: String, wake: Arc<Notify>) -> Self {
+        let wake = Box::new(move || wake.notify_one());
+        let client = engine
+            .shared
+            .clients
+            .register(peer, local, engine.shared.clock.now(), wake);
+        Self {
+            engine: engine.clone(),
+            client,
+        }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.engine.shared.clients.remove(self.client.id);
+    }
+}
+
+struct Connection {
+    server: Arc<Server>,
+    stream: TcpStream,
+    client: Arc<Client>,
+    /// Told when [`Connection::is_over`] may have changed, or the gate has opened.
+    wake: Arc<Notify>,
+    session: Session,
+    input: BytesMut,
+    output: Vec<u8>,
+    read_bytes: usize,
+}
+
+impl Connection {
+    async fn serve(&mut self) -> End {
+        loop {
+            if let Err(end) = self.turn().await {
+                return end;
+            }
+        }
+    }
+
+    /// One read, all commands that it completes, their replies.
+    async fn turn(&mut self) -> Result<(), End> {
+        self.read().await?;
+        let mut completion = None;
+        loop {
+            let flow = self.run(completion.take()).await?;
+            self.flush().await?;
+            match flow {
+                Flow::Read => break,
+                // Between two floods of replies the other connections of this thread get their turn.
+                Flow::Flush => tokio::task::yield_now().await,
+                Flow::Close => return Err(End::SessionClosed),
+                Flow::Wait(pending) => completion = Some(self.finish(pending).await?),
+            }
+        }
+        if self.input.is_empty() && self.input.capacity() > READ_BYTES_BUSY {
+            self.input = BytesMut::new();
+        }
+        Ok(())
+    }
+
+    /// `Err` if there is a reason to end that does not come from the peer.
+    fn is_over(&self) -> Result<(), End> {
+        if self.client.is_killed() {
+            Err(End::Killed)
+        } else if self.server.gate.is_closed() {
+            Err(End::Stopping)
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), End> {
+        self.input.reserve(self.read_bytes);
+        // A changed setting holds from the next command on.
+        let idle_seconds = self.server.settings().timeout_seconds();
+        let idle = async {
+            match idle_seconds {
+                0 => std::future::pending().await,
+                seconds => sleep(Duration::from_secs(seconds)).await,
+            }
+        };
+        tokio::pin!(idle);
+        loop {
+            let mut room = (&mut self.input).limit(self.read_bytes);
+            let received = tokio::select! {
+                biased;
+                received = self.stream.read_buf(&mut room) => received?,
+                () = self.wake.notified() => {
+                    self.is_over()?;
+                    continue;
+                }
+                () = &mut idle => return Err(End::Idle),
+            };
+            // Zero also when the peer only closed its sending side: all it asked has been answered.
+            if received == 0 {
+                return Err(End::PeerClosed);
+            }
+            let was_full = received == self.read_bytes;
+            self.read_bytes = if was_full {
+                READ_BYTES_BUSY
+            } else {
+                READ_BYTES
+            };
+            return Ok(());
+        }
+    }
+
+    /// Lets the session go on, once the gate is open.
+    async fn run(&mut self, mut completion: Option<Completion>) -> Result<Flow, End> {
+        loop {
+            let Self {
+                server,
+                session,
+                input,
+                output,
+                ..
+            } = self;
+            let passage = server.gate.pass(|| match completion.take() {
+                Some(result) => session.resume(result, input, output),
+                None => session.receive(input, output),
+            });
+            match passage {
+                Passage::Ran(flow) => return Ok(flow),
+                Passage::Held => {
+                    self.wake.notified().await;
+                    self.is_over()?;
+                }
+                Passage::Closed => return Err(End::Stopping),
+            }
+        }
+    }
+
+    /// Sends what the session wrote. Usually one write that does not wait.
+    async fn flush(&mut self) -> Result<(), End> {
+        let mut sent = 0;
+        while sent < self.output.len() {
+            match self.stream.try_write(&self.output[sent..]) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                Ok(length) => sent += length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.until_writable().await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.output.clear();
+        if self.output.capacity() > READ_BYTES_BUSY {
+            self.output = Vec::new();
+        }
+        Ok(())
+    }
+
+    async fn until_writable(&self) -> Result<(), End> {
+        tokio::select! {
+            writable = timeout(STALL, self.stream.writable()) => match writable {
+                Ok(result) => Ok(result?),
+                Err(_) => Err(End::Stalled),
+            },
+            // A stop does not cut off replies that are being taken; how long that may last is for
+            // `serve` to say.
+            () = self.killed() => Err(End::Killed),
+        }
+    }
+
+    async fn killed(&self) {
+        while !self.client.is_killed() {
+            self.wake.notified().await;
+        }
+    }
+
+    /// Does what a command asked for that takes time.
+    async fn finish(&self, pending: Pending) -> Result<Completion, End> {
+        match pending {
+            Pending::Save => {
+                let saved = self.server.saver.save().await;
+                Ok(saved.map(|()| "OK").map_err(|error| format!("ERR {error}")))
+            }
+            Pending::BackgroundSave => Ok(if self.server.saver.begin() {
+                Ok("Background saving started")
+            } else {
+                Err("ERR Background save already in progress".to_owned())
+            }),
+            Pending::Shutdown { save } => {
+                let (answer, answered) = oneshot::channel();
+                let request = ShutdownRequest { save, answer };
+                // Without an answer the server stops, and as with Redis that is the answer.
+                let sent = self.server.shutdown_requests.send(request).await;
+                sent.map_err(|_| End::Stopping)?;
+                answered.await.map_err(|_| End::Stopping)
+            }
+        }
+    }
+}
+
+/// Closes so that the last replies arrive. Closing a socket with unread input makes the kernel send a
+/// reset, on which the peer's kernel throws away replies that it has not read yet; so the sending side
+/// is closed first and what still comes is read and dropped, for a bounded time.
+pub(super) async fn linger(mut stream: TcpStream) {
+    let drain = async {
+        if stream.shutdown().await.is_err() {
+            return;
+        }
+        let mut scratch = [0; 4096];
+        let mut left = LINGER.1;
+        while left > 0 {
+            match stream.read(&mut scratch).await {
+                Ok(0) | Err(_) => return,
+                Ok(length) => left = left.saturating_sub(length),
+            }
+        }
+    };
+    // On time-out there is nothing more to do for this peer.
+    let _ = timeout(LINGER.0, drain).await;
+}

@@ -1,0 +1,148 @@
+//! The only asynchronous code: sockets, timers and signals around the sans-I/O
+//! [`crate::session::Session`].
+
+use std::io;
+use std::net::TcpListener as StdListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::engine::Engine;
+use crate::session::Completion;
+use crate::settings::Settings;
+
+mod background;
+mod connection;
+mod gate;
+mod listener;
+mod saver;
+mod shutdown;
+mod start;
+
+pub use listener::{BindError, bind};
+pub use shutdown::signalled;
+pub use start::run;
+
+use gate::{Gate, Phase};
+use saver::Saver;
+
+/// How long connections may take to hand over their last replies when the server stops.
+const GRACE: Duration = Duration::from_secs(1);
+/// Refused peers that are told why at the same time.
+const FAREWELLS_MAX: usize = 64;
+
+/// What all tasks share.
+struct Server {
+    engine: Arc<Engine>,
+    saver: Arc<Saver>,
+    gate: Arc<Gate>,
+    shutdown_requests: mpsc::Sender<ShutdownRequest>,
+    farewells: Arc<Semaphore>,
+    seats_given: AtomicU64,
+}
+
+impl Server {
+    fn settings(&self) -> &Settings {
+        &self.engine.shared.settings
+    }
+
+    fn next_seat(&self) -> u64 {
+        self.seats_given.fetch_add(1, Relaxed)
+    }
+}
+
+/// `SHUTDOWN`, on its way from a connection to [`serve`].
+struct ShutdownRequest {
+    /// `SAVE` or `NOSAVE`; without either it depends on the `save` setting.
+    save: Option<bool>,
+    /// Gets an error if the server stays up; dropped if it stops.
+    answer: oneshot::Sender<Completion>,
+}
+
+/// Serves connections of `listeners`, with snapshots at the path `snapshot`, until `stop` ends or a client says `SHUTDOWN`, takes a last
+/// snapshot, and lets the connections end.
+///
+/// The caller binds and decides when to stop, so this runs in a test as it does in the binary.
+///
+/// # Errors
+/// A listener that cannot be used; a last snapshot that failed.
+pub async fn serve(
+    listeners: Vec<StdListener>,
+    engine: Arc<Engine>,
+    snapshot: PathBuf,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let (shutdown_requests, mut requests) = mpsc::channel(1);
+    let server = Arc::new(Server {
+        saver: Saver::new(engine.clone(), snapshot),
+        engine,
+        gate: Arc::new(Gate::new()),
+        shutdown_requests,
+        farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)),
+        seats_given: AtomicU64::new(0),
+    });
+    // Dropping the set ends its tasks, whichever way this function is left.
+    let mut tasks = JoinSet::new();
+    for listener in listeners {
+        listener.set_nonblocking(true)?;
+        tasks.spawn(listener::accept(
+            server.clone(),
+            TcpListener::from_std(listener)?,
+        ));
+    }
+    tasks.spawn(background::sweep(server.engine.clone()));
+    tasks.spawn(background::save(
+        server.engine.clone(),
+        server.saver.clone(),
+    ));
+
+    tokio::pin!(stop);
+    let result = loop {
+        tokio::select! {
+            () = &mut stop => {
+                let saved = last_save(&server, None).await;
+                break saved.map_err(|error| {
+                    io::Error::other(format!("the last snapshot failed: {error}"))
+                });
+            }
+            Some(request) = requests.recv() => match last_save(&server, request.save).await {
+                Ok(()) => break Ok(()),
+                Err(error) => {
+                    tracing::error!(%error, "SHUTDOWN: the snapshot failed, so the server stays up");
+                    server.gate.set(Phase::Open);
+                    let refusal = "ERR Errors trying to SHUTDOWN. Check logs.".to_owned();
+                    // The client may have gone; then nobody is left to tell.
+                    let _ = request.answer.send(Err(refusal));
+                }
+            },
+        }
+    };
+    tasks.shutdown().await;
+    server.gate.set(Phase::Closed);
+    drop(requests);
+    if tokio::time::timeout(GRACE, server.gate.empty())
+        .await
+        .is_err()
+    {
+        tracing::warn!("some clients did not take their last replies in time");
+    }
+    tracing::info!("stopped");
+    result
+}
+
+/// Holds all commands, then saves if that is wanted: nothing that was answered is missing in it.
+async fn last_save(server: &Server, wish: Option<bool>) -> Result<(), String> {
+    tracing::info!("stopping");
+    server.gate.set(Phase::Held);
+    let wanted = wish.unwrap_or(server.settings().save_seconds() > 0);
+    if wanted {
+        server.saver.save().await
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Snapshots, from the server's side: one at a time, away from the threads that serve.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+
+use crate::core::units::SECOND;
+use crate::engine::Engine;
+use crate::persistence::{self, Saving};
+
+/// Takes the snapshots of one engine.
+pub(super) struct Saver {
+    engine: Arc<Engine>,
+    path: PathBuf,
+}
+
+impl Saver {
+    pub(super) fn new(engine: Arc<Engine>, path: PathBuf) -> Arc<Self> {
+        Arc::new(Self { engine, path })
+    }
+
+    /// Changes that no snapshot holds.
+    pub(super) fn changes(&self) -> u64 {
+        self.engine
+            .shared
+            .saves
+            .report()
+            .changes_since(self.engine.shared.metrics.changes())
+    }
+
+    /// Waits for a snapshot that is under way, then takes one. The error is one line.
+    pub(super) async fn save(self: &Arc<Self>) -> Result<(), String> {
+        let this = self.clone();
+        let done = spawn_blocking(move || {
+            let saving = this.turn();
+            this.take(saving)
+        });
+        done.await
+            .unwrap_or_else(|error| Err(format!("the snapshot was broken off: {error}")))
+    }
+
+    /// Begins a snapshot, which goes on after the return; false if one is under way already.
+    pub(super) fn begin(self: &Arc<Self>) -> bool {
+        let Some(saving) = self.try_begin() else {
+            return false;
+        };
+        let this = self.clone();
+        // Its outcome is logged, and kept for INFO, by `take`.
+        spawn_blocking(move || this.take(saving));
+        true
+    }
+
+    fn try_begin(&self) -> Option<Saving> {
+        let shared = &self.engine.shared;
+        let now_s = shared.clock.now().as_ns() / SECOND;
+        shared.saves.try_begin(shared.metrics.changes(), now_s)
+    }
+
+    /// The right to save, as soon as nobody else has it. Blocks.
+    fn turn(&self) -> Saving {
+        loop {
+            if let Some(saving) = self.try_begin() {
+                return saving;
+            }
+            self.engine.shared.saves.wait_until_idle();
+        }
+    }
+
+    fn take(&self, saving: Saving) -> Result<(), String> {
+        let shared = &self.engine.shared;
+        let begun = shared.clock.now();
+        let result = persistence::save(&shared.store, begun, &self.path);
+        let ended = shared.clock.now();
+        let took = Duration::from_nanos(ended.since(begun));
+        match &result {
+            Ok(saved) => tracing::info!(
+                keys = saved.keys,
+                bytes = saved.bytes,
+                ?took,
+                "snapshot saved"
+            ),
+            Err(error) => tracing::error!("{error}"),
+        }
+        let outcome = result.map(drop).map_err(|error| error.to_string());
+        saving.end(outcome.clone(), ended.as_ns() / SECOND, took);
+        outcome
+    }
+}

@@ -1,0 +1,151 @@
+//! One connection, without its socket: bytes in, bytes out.
+
+use crate::clients::Client;
+use crate::command::connection::{Connection, Pending};
+use crate::engine::Engine;
+use crate::metrics::Tally;
+use crate::protocol::{Reply, RequestLimits, Scan, Scanner};
+use bytes::{Buf, BytesMut};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What the owner of a session does next, after it has sent the output.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Read more.
+    Read,
+    /// The output is over its bound: send it, then call [`Session::receive`] with what is left.
+    Flush,
+    /// Close the connection.
+    Close,
+    /// Do this, then call [`Session::resume`].
+    Wait(Pending),
+}
+
+/// How what a session waited for has ended: the reply's text, that of an error with its code first.
+pub type Completion = Result<&'static str, String>;
+
+/// The protocol side of one connection.
+pub struct Session {
+    engine: Arc<Engine>,
+    connection: Connection,
+    scanner: Scanner,
+}
+
+impl Session {
+    /// A session of a connection that has said nothing yet.
+    pub fn new(engine: Arc<Engine>, client: Arc<Client>) -> Self {
+        let authenticated = !engine.shared.settings.requires_password();
+        Self {
+            engine,
+            connection: Connection::new(client, authenticated),
+            scanner: Scanner::new(),
+        }
+    }
+
+    /// True once the client may run commands.
+    pub fn is_authenticated(&self) -> bool {
+        self.connection.authenticated
+    }
+
+    /// Runs every complete request in `input`, taking it out, and appends the replies to `output`.
+    pub fn receive(&mut self, input: &mut BytesMut, output: &mut Vec<u8>) -> Flow {
+        let engine = self.engine.clone();
+        let mut pass = engine.enter();
+        let mut tally = Tally::default();
+        let mut last = None;
+        let mut consumed = 0;
+        let bound = output.len() + engine.shared.settings.client_output_limit();
+        let flow = loop {
+            let limits = match self.connection.authenticated {
+                true => &RequestLimits::AUTHENTICATED,
+                false => &RequestLimits::UNAUTHENTICATED,
+            };
+            match self.scanner.scan(&input[consumed..], limits) {
+                Ok(Scan::Incomplete { .. }) => break Flow::Read,
+                Ok(Scan::Skip { consumed: skipped }) => consumed += skipped,
+                Ok(Scan::Request {
+                    arguments,
+                    consumed: length,
+                }) => {
+                    last = Some(engine.serve(
+                        &mut pass,
+                        &mut self.connection,
+                        arguments,
+                        output,
+                        &mut tally,
+                    ));
+                    consumed += length;
+                }
+                Err(error) => {
+                    Reply::new(output, self.connection.protocol)
+                        .error_display(format_args!("ERR {error}"));
+                    consumed = input.len();
+                    break Flow::Close;
+                }
+            }
+            if let Some(pending) = self.connection.pending.take() {
+                break Flow::Wait(pending);
+            }
+            if self.connection.closing || self.connection.client.is_killed() {
+                break Flow::Close;
+            }
+            if output.len() >= bound {
+                break Flow::Flush;
+            }
+        };
+        drop(pass);
+        input.advance(consumed);
+        engine.shared.metrics.add(tally);
+        if let Some(name) = last {
+            self.publish(name);
+        }
+        flow
+    }
+
+    /// What the session waited for has ended: writes its reply and goes on with what is left of `input`.
+    pub fn resume(
+        &mut self,
+        result: Completion,
+        input: &mut BytesMut,
+        output: &mut Vec<u8>,
+    ) -> Flow {
+        let mut reply = Reply::new(output, self.connection.protocol);
+        match result {
+            Ok(text) => reply.simple(text),
+            Err(text) => reply.error(&text),
+        }
+        self.receive(input, output)
+    }
+
+    /// Shows others how the connection stands: once a batch, so that a command costs nothing.
+    fn publish(&self, last_command: &'static str) {
+        let (connection, client) = (&self.connection, &self.connection.client);
+        *client.last_command.lock() = last_command;
+        client
+            .active_at_ns
+            .store(self.engine.shared.clock.now().as_ns(), Relaxed);
+        client.database.store(connection.database, Relaxed);
+        client.protocol.store(
+            if connection.protocol == crate::protocol::Protocol::Resp3 {
+                3
+            } else {
+                2
+            },
+            Relaxed,
+        );
+        let queued = connection
+            .transaction
+            .as_ref()
+            .map_or(0, |transaction| transaction.queue.len() as u64 + 1);
+        client.queued_plus_one.store(queued, Relaxed);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(watch) = self.connection.watch.take() {
+            self.engine.shared.store.unwatch(&watch);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The settings in force: what `CONFIG GET` shows and `CONFIG SET` may change while the server runs.
+//!
+//! One row per name in `table.rs`. Built by [`crate::config::Config`] at start; read everywhere without
+//! waiting. Pure, but for the log level, which is handed to a closure given by `main`.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use parking_lot::{Mutex, RwLock};
+
+use crate::core::units::{DAY, Span};
+use crate::password::Password;
+
+mod level;
+mod table;
+
+pub use level::LogLevel;
+pub use table::SetError;
+use table::{Change, ROWS, find};
+pub(crate) use table::{
+    MAXCLIENTS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, SECONDS_MAX, max_pause, save, yes_no,
+};
+
+/// What was given at start; see [`Settings::new`]. [`Default`] is what the server does without flags.
+#[derive(Clone, Debug)]
+pub struct Initial {
+    /// The port that is listened on (after binding: the real one).
+    pub port: u16,
+    /// The addresses that are listened on.
+    pub bind: Vec<IpAddr>,
+    /// The directory of the snapshot.
+    pub dir: String,
+    /// The snapshot's file name in it.
+    pub dbfilename: String,
+    /// Most connections at a time.
+    pub maxclients: u64,
+    /// Asked for by `AUTH`.
+    pub requirepass: Password,
+    /// Seconds between automatic snapshots, 0 for none.
+    pub save_seconds: u64,
+    /// How much is logged.
+    pub loglevel: LogLevel,
+    /// Databases for `SELECT`, 1 to 16.
+    pub databases: u64,
+    /// Seconds after which an idle connection is closed, 0 for never.
+    pub timeout_seconds: u64,
+    /// Seconds of silence after which the kernel probes a connection, 0 for never.
+    pub tcp_keepalive_seconds: u64,
+    /// Connections the kernel holds that are not accepted yet.
+    pub tcp_backlog: u64,
+    /// Longest pause that `RL.PAUSE` sets.
+    pub max_pause: Span,
+    /// Refuse peers from elsewhere while there is no password.
+    pub protected_mode: bool,
+    /// Replies a connection may have waiting, in bytes, before it is made to read them.
+    pub client_output_limit: u64,
+}
+
+impl Default for Initial {
+    fn default() -> Self {
+        Self {
+            port: 6379,
+            bind: vec![IpAddr::from([127, 0, 0, 1])],
+            dir: ".".to_owned(),
+            dbfilename: "tollgate.snapshot".to_owned(),
+            maxclients: 10_000,
+            requirepass: Password::default(),
+            save_seconds: 60,
+            loglevel: LogLevel::Info,
+            databases: 16,
+            timeout_seconds: 0,
+            tcp_keepalive_seconds: 300,
+            tcp_backlog: 511,
+            max_pause: Span::from_ns(DAY).unwrap_or(Span::MAX),
+            protected_mode: true,
+            client_output_limit: 1024 * 1024,
+        }
+    }
+}
+
+type LogLevelHook = Box<dyn Fn(LogLevel) + Send + Sync>;
+
+/// The settings in force. Shared by everything that runs; every method takes `&self`.
+pub struct Settings {
+    fixed: Initial,
+    maxclients: AtomicU64,
+    requirepass: RwLock<Password>,
+    save_seconds: AtomicU64,
+    loglevel: Mutex<LogLevel>,
+    timeout_seconds: AtomicU64,
+    tcp_keepalive_seconds: AtomicU64,
+    max_pause_ns: AtomicU64,
+    protected_mode: AtomicBool,
+    client_output_limit: AtomicU64,
+    loglevel_hook: Mutex<Option<LogLevelHook>>,
+}
+
+impl Settings {
+    /// The settings a server starts with.
+    pub fn new(initial: Initial) -> Self {
+        Self {
+            maxclients: initial.maxclients.into(),
+            requirepass: RwLock::new(initial.requirepass.clone()),
+            save_seconds: initial.save_seconds.into(),
+            loglevel: Mutex::new(initial.loglevel),
+            timeout_seconds: initial.timeout_seconds.into(),
+            tcp_keepalive_seconds: initial.tcp_keepalive_seconds.into(),
+            max_pause_ns: initial.max_pause.as_ns().into(),
+            protected_mode: initial.protected_mode.into(),
+            client_output_limit: initial.client_output_limit.into(),
+            loglevel_hook: Mutex::new(None),
+            fixed: initial,
+        }
+    }
+
+    /// Calls `hook` whenever `CONFIG SET loglevel` changes the level.
+    pub fn on_loglevel(&self, hook: impl Fn(LogLevel) + Send + Sync + 'static) {
+        *self.loglevel_hook.lock() = Some(Box::new(hook));
+    }
+
+    /// The port that is listened on.
+    pub fn port(&self) -> u16 {
+        self.fixed.port
+    }
+
+    /// Databases for `SELECT`, 1 to 16.
+    pub fn databases(&self) -> u64 {
+        self.fixed.databases
+    }
+
+    /// Most connections at a time.
+    pub fn maxclients(&self) -> u64 {
+        self.maxclients.load(Relaxed)
+    }
+
+    /// True if clients must give a password.
+    pub fn requires_password(&self) -> bool {
+        self.requirepass.read().is_set()
+    }
+
+    /// True if `candidate` is the password; see [`Password::matches`].
+    pub fn password_matches(&self, candidate: &[u8]) -> bool {
+        self.requirepass.read().matches(candidate)
+    }
+
+    /// Seconds between automatic snapshots, 0 for none.
+    pub fn save_seconds(&self) -> u64 {
+        self.save_seconds.load(Relaxed)
+    }
+
+    /// Seconds after which an idle connection is closed, 0 for never.
+    pub fn timeout_seconds(&self) -> u64 {
+        self.timeout_seconds.load(Relaxed)
+    }
+
+    /// Seconds of silence after which the kernel probes a connection, 0 for never.
+    pub fn tcp_keepalive_seconds(&self) -> u64 {
+        self.tcp_keepalive_seconds.load(Relaxed)
+    }
+
+    /// Longest pause that `RL.PAUSE` sets.
+    pub fn max_pause(&self) -> Span {
+        Span::from_ns(self.max_pause_ns.load(Relaxed)).unwrap_or(Span::MAX)
+    }
+
+    /// True if peers from elsewhere are refused while there is no password.
+    pub fn protected_mode(&self) -> bool {
+        self.protected_mode.load(Relaxed)
+    }
+
+    /// Replies a connection may have waiting, in bytes, before it is made to read them.
+    pub fn client_output_limit(&self) -> usize {
+        usize::try_from(self.client_output_limit.load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
+    /// Every setting's name, in the order of the table.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        ROWS.iter().map(|row| row.name)
+    }
+
+    /// The value of `name` (in any case) as `CONFIG GET` shows it. The password in plain: who may ask
+    /// has given it.
+    pub fn get(&self, name: &str) -> Option<Vec<u8>> {
+        find(name.as_bytes()).map(|row| (row.get)(self))
+    }
+
+    /// Changes several settings at once: all of them, or none if one is refused.
+    ///
+    /// # Errors
+    /// The first name that is unknown, given twice, fixed, or has a value it does not take.
+    pub fn set(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), SetError> {
+        let mut changes = Vec::with_capacity(pairs.len());
+        let mut seen: Vec<&str> = Vec::with_capacity(pairs.len());
+        for (name, value) in pairs {
+            let row = find(name).ok_or_else(|| SetError::unknown(name))?;
+            let refused = |reason: String| SetError::Refused {
+                name: row.name,
+                reason,
+            };
+            if seen.contains(&row.name) {
+                return Err(refused("duplicate parameter".to_owned()));
+            }
+            seen.push(row.name);
+            let parse = row
+                .parse
+                .ok_or_else(|| refused("can't set immutable config".to_owned()))?;
+            changes.push(parse(value).map_err(refused)?);
+        }
+        changes.into_iter().for_each(|change| self.apply(change));
+        Ok(())
+    }
+
+    fn apply(&self, change: Change) {
+        match change {
+            Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
+            Change::Requirepass(password) => *self.requirepass.write() = password,
+            Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
+            Change::Timeout(seconds) => self.timeout_seconds.store(seconds, Relaxed),
+            Change::TcpKeepalive(seconds) => self.tcp_keepalive_seconds.store(seconds, Relaxed),
+            Change::MaxPause(span) => self.max_pause_ns.store(span.as_ns(), Relaxed),
+            Change::ProtectedMode(on) => self.protected_mode.store(on, Relaxed),
+            Change::ClientOutputLimit(bytes) => self.client_output_limit.store(bytes, Relaxed),
+            Change::Loglevel(level) => {
+                *self.loglevel.lock() = level;
+                if let Some(hook) = &*self.loglevel_hook.lock() {
+                    hook(level);
+                }
+            }
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::new(Initial::default())
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("requirepass", &*self.requirepass.read())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(settings: &Settings, name: &str) -> String {
+        String::from_utf8(settings.get(name).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_setting_answers() {
+        let settings = Settings::default();
+        for name in Settings::names() {
+            assert!(settings.get(name).is_some(), "{name}");
+        }
+        assert_eq!(get(&settings, "SAVE"), "60 1");
+        assert_eq!(get(&settings, "bind"), "127.0.0.1");
+        assert_eq!(get(&settings, "max-pause"), "1d");
+        assert_eq!(settings.get("nonsense"), None);
+    }
+
+    #[test]
+    fn what_is_shown_can_be_set_again() {
+        let settings = Settings::default();
+        for name in Settings::names() {
+            let shown = settings.get(name).unwrap();
+            match settings.set(&[(name.as_bytes(), &shown)]) {
+                Ok(()) => assert_eq!(settings.get(name).unwrap(), shown, "{name}"),
+                Err(error) => assert!(
+                    error.to_string().ends_with("can't set immutable config"),
+                    "{error}"
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_change_changes_nothing() {
+        let settings = Settings::default();
+        let error = settings
+            .set(&[(b"maxclients", b"5"), (b"timeout", b"-1")])
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "CONFIG SET failed (possibly related to argument 'timeout') - argument must be between 0 and 315360000 inclusive"
+        );
+        assert_eq!(settings.maxclients(), 10_000);
+        let error = settings
+            .set(&[(b"timeout", b"1"), (b"TIMEOUT", b"2")])
+            .unwrap_err();
+        assert!(error.to_string().ends_with("duplicate parameter"));
+        let error = settings.set(&[(b"no\r\nsuch", b"1")]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            r"Unknown option or number of arguments for CONFIG SET - 'no\r\nsuch'"
+        );
+        assert_eq!(settings.timeout_seconds(), 0);
+    }
+
+    #[test]
+    fn changes_take_effect() {
+        let settings = Settings::default();
+        let seen = std::sync::Arc::new(Mutex::new(None));
+        let sink = seen.clone();
+        settings.on_loglevel(move |level| *sink.lock() = Some(level));
+        settings
+            .set(&[
+                (b"save", b""),
+                (b"requirepass", b"pw"),
+                (b"loglevel", b"warning"),
+                (b"max-pause", b"90m"),
+            ])
+            .unwrap();
+        assert_eq!(settings.save_seconds(), 0);
+        assert!(
+            settings.requires_password()
+                && settings.password_matches(b"pw")
+                && !settings.password_matches(b"")
+        );
+        assert_eq!(*seen.lock(), Some(LogLevel::Warn));
+        assert_eq!(get(&settings, "max-pause"), "90m");
+        assert!(!format!("{settings:?}").contains("pw"));
+    }
+}

@@ -1,0 +1,335 @@
+//! The table of settings: a row for each name, what it shows, and what it takes.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::{LogLevel, Settings};
+use crate::core::number;
+use crate::core::units::Span;
+use crate::password::Password;
+
+/// Most `--maxclients` may ask for; a million descriptors is beyond what one process is given.
+pub const MAXCLIENTS_MAX: u64 = 1_000_000;
+/// Longest number of seconds a setting may name: ten years.
+pub const SECONDS_MAX: u64 = 315_360_000;
+/// Least bytes of `client-output-limit`: below it every large reply would be cut into shreds.
+pub const OUTPUT_LIMIT_MIN: u64 = 4 * 1024;
+/// Most bytes of `client-output-limit`, per connection.
+pub const OUTPUT_LIMIT_MAX: u64 = 1024 * 1024 * 1024;
+
+/// A value that has been checked and only waits to be stored.
+pub(super) enum Change {
+    Maxclients(u64),
+    Requirepass(Password),
+    Save(u64),
+    Loglevel(LogLevel),
+    Timeout(u64),
+    TcpKeepalive(u64),
+    MaxPause(Span),
+    ProtectedMode(bool),
+    ClientOutputLimit(u64),
+}
+
+/// Reads a new value; the error says what the setting takes.
+type Parse = fn(&[u8]) -> Result<Change, String>;
+
+/// One setting: its name, how it is shown, and how a new value is read (`None`: fixed at start).
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) get: fn(&Settings) -> Vec<u8>,
+    pub(super) parse: Option<Parse>,
+}
+
+/// The table. `appendonly` and the two about memory are what tools ask Redis for; their answers are
+/// true of this server.
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "appendonly",
+        get: |_| text("no"),
+        parse: None,
+    },
+    Row {
+        name: "bind",
+        get: |s| text(addresses(&s.fixed.bind)),
+        parse: None,
+    },
+    Row {
+        name: "client-output-limit",
+        get: |s| text(s.client_output_limit.load(Relaxed)),
+        parse: Some(|value| {
+            integer(value, OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::ClientOutputLimit)
+        }),
+    },
+    Row {
+        name: "databases",
+        get: |s| text(s.fixed.databases),
+        parse: None,
+    },
+    Row {
+        name: "dbfilename",
+        get: |s| text(&s.fixed.dbfilename),
+        parse: None,
+    },
+    Row {
+        name: "dir",
+        get: |s| text(&s.fixed.dir),
+        parse: None,
+    },
+    Row {
+        name: "loglevel",
+        get: |s| text(s.loglevel.lock().name()),
+        parse: Some(|value| {
+            let level = LogLevel::parse(value)
+                .ok_or_else(|| format!("argument must be one of {}", LogLevel::NAMES));
+            level.map(Change::Loglevel)
+        }),
+    },
+    Row {
+        name: "max-pause",
+        get: |s| text(duration(s.max_pause())),
+        parse: Some(|value| max_pause(value).map(Change::MaxPause)),
+    },
+    Row {
+        name: "maxclients",
+        get: |s| text(s.maxclients()),
+        parse: Some(|value| integer(value, 1, MAXCLIENTS_MAX).map(Change::Maxclients)),
+    },
+    Row {
+        name: "maxmemory",
+        get: |_| text("0"),
+        parse: None,
+    },
+    Row {
+        name: "maxmemory-policy",
+        get: |_| text("noeviction"),
+        parse: None,
+    },
+    Row {
+        name: "port",
+        get: |s| text(s.fixed.port),
+        parse: None,
+    },
+    Row {
+        name: "protected-mode",
+        get: |s| text(if s.protected_mode() { "yes" } else { "no" }),
+        parse: Some(|value| yes_no(value).map(Change::ProtectedMode)),
+    },
+    Row {
+        name: "requirepass",
+        get: |s| s.requirepass.read().reveal().to_vec(),
+        parse: Some(|value| {
+            Password::new(value)
+                .map(Change::Requirepass)
+                .map_err(|error| error.to_string())
+        }),
+    },
+    Row {
+        name: "save",
+        get: |s| text(save_text(s.save_seconds())),
+        parse: Some(|value| save(value).map(Change::Save)),
+    },
+    Row {
+        name: "tcp-backlog",
+        get: |s| text(s.fixed.tcp_backlog),
+        parse: None,
+    },
+    Row {
+        name: "tcp-keepalive",
+        get: |s| text(s.tcp_keepalive_seconds()),
+        parse: Some(|value| integer(value, 0, SECONDS_MAX).map(Change::TcpKeepalive)),
+    },
+    Row {
+        name: "timeout",
+        get: |s| text(s.timeout_seconds()),
+        parse: Some(|value| integer(value, 0, SECONDS_MAX).map(Change::Timeout)),
+    },
+];
+
+pub(super) fn find(name: &[u8]) -> Option<&'static Row> {
+    ROWS.iter()
+        .find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
+}
+
+fn text(value: impl ToString) -> Vec<u8> {
+    value.to_string().into_bytes()
+}
+
+fn addresses(bind: &[IpAddr]) -> String {
+    bind.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The shortest way to write `span` with one unit, so that it can be given back as it is.
+fn duration(span: Span) -> String {
+    let ns = span.as_ns();
+    let units = [
+        ("d", 86_400_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+    ];
+    match units
+        .iter()
+        .find(|(_, unit)| ns >= *unit && ns.is_multiple_of(*unit))
+    {
+        Some((unit, size)) => format!("{}{unit}", ns / size),
+        None => format!("{ns}ns"),
+    }
+}
+
+/// `0` seconds shows as Redis shows it: an empty text.
+fn save_text(seconds: u64) -> String {
+    if seconds == 0 {
+        String::new()
+    } else {
+        format!("{seconds} 1")
+    }
+}
+
+/// A whole number from `least` to `most`.
+fn integer(value: &[u8], least: u64, most: u64) -> Result<u64, String> {
+    std::str::from_utf8(value)
+        .ok()
+        .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|text| text.parse().ok())
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| format!("argument must be between {least} and {most} inclusive"))
+}
+
+/// `yes` or `no`.
+pub(crate) fn yes_no(value: &[u8]) -> Result<bool, String> {
+    match value.to_ascii_lowercase().as_slice() {
+        b"yes" => Ok(true),
+        b"no" => Ok(false),
+        _ => Err("argument must be 'yes' or 'no'".to_owned()),
+    }
+}
+
+/// The longest pause: a duration above zero.
+pub(crate) fn max_pause(value: &[u8]) -> Result<Span, String> {
+    let span = number::duration(value).filter(|span| *span > Span::ZERO);
+    span.ok_or_else(|| {
+        "argument must be a duration from 1ns to 3650d, such as 30m or 24h".to_owned()
+    })
+}
+
+/// Seconds between snapshots. Redis's pair `seconds changes` is understood if one change is enough.
+pub(crate) fn save(value: &[u8]) -> Result<u64, String> {
+    let trimmed = value.trim_ascii();
+    if trimmed.is_empty() || trimmed.eq_ignore_ascii_case(b"no") {
+        return Ok(0);
+    }
+    let seconds = trimmed
+        .strip_suffix(b" 1")
+        .unwrap_or(trimmed)
+        .trim_ascii_end();
+    integer(seconds, 0, SECONDS_MAX).map_err(|_| {
+        format!("argument must be a number of seconds up to {SECONDS_MAX} ('60', or '60 1' as Redis writes it), or '' for off")
+    })
+}
+
+/// Why `CONFIG SET` changed nothing. [`fmt::Display`] is Redis's text, without `ERR`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetError {
+    /// There is no such setting (its name, cut and made printable).
+    Unknown(String),
+    /// It is fixed while the server runs, or the value is not one it takes.
+    Refused {
+        /// The setting.
+        name: &'static str,
+        /// What it takes.
+        reason: String,
+    },
+}
+
+impl SetError {
+    pub(super) fn unknown(name: &[u8]) -> Self {
+        Self::Unknown(name[..name.len().min(64)].escape_ascii().to_string())
+    }
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(
+                f,
+                "Unknown option or number of arguments for CONFIG SET - '{name}'"
+            ),
+            Self::Refused { name, reason } => {
+                write!(
+                    f,
+                    "CONFIG SET failed (possibly related to argument '{name}') - {reason}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for SetError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn save_takes_seconds_and_the_words_for_off() {
+        let cases: [(&[u8], u64); 8] = [
+            (b"60", 60),
+            (b"60 1", 60),
+            (b"0", 0),
+            (b"", 0),
+            (b"no", 0),
+            (b"NO", 0),
+            (b" 5 ", 5),
+            (b"1", 1),
+        ];
+        for (value, seconds) in cases {
+            assert_eq!(save(value), Ok(seconds), "{value:?}");
+        }
+        for wrong in [
+            &b"60 10"[..],
+            b"-1",
+            b"1.5",
+            b"yes",
+            b"900 1 300 10",
+            b"99999999999999999999",
+        ] {
+            assert!(save(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn integers_stay_in_their_range() {
+        assert_eq!(integer(b"7", 1, 7), Ok(7));
+        for wrong in [
+            &b"8"[..],
+            b"0",
+            b"+1",
+            b"",
+            b" 1",
+            b"\xff",
+            b"18446744073709551616",
+        ] {
+            assert!(integer(wrong, 1, 7).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn durations_are_written_with_one_unit() {
+        let shown = |ns| duration(Span::from_ns(ns).unwrap());
+        assert_eq!(shown(86_400_000_000_000), "1d");
+        assert_eq!(shown(90_000_000_000), "90s");
+        assert_eq!(shown(1), "1ns");
+        assert_eq!(shown(0), "0ns");
+    }
+
+    #[test]
+    fn rows_are_sorted_and_named_once() {
+        assert!(ROWS.windows(2).all(|pair| pair[0].name < pair[1].name));
+    }
+}

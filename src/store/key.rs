@@ -1,0 +1,22 @@
+//! Key names.
+
+use smallvec::SmallVec;
+
+/// The longest key, in bytes.
+pub const KEY_BYTES_MAX: usize = 512;
+
+/// A key's name: any bytes, up to [`KEY_BYTES_MAX`]. Names of up to 16 bytes take no allocation.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Key(SmallVec<[u8; 16]>);
+
+impl Key {
+    /// Copies a name.
+    pub fn new(name: &[u8]) -> Self {
+        Self(SmallVec::from_slice(name))
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}

@@ -1,0 +1,247 @@
+//! One database: a hash table in shards, each behind its lock. The only file that names dashmap.
+//!
+//! DashMap's own methods lock one key at a time, and two held at once deadlock. So its shards are
+//! locked here directly (`raw-api`): for several keys every shard once, in ascending order, and no
+//! guard ever leaves this file. A call holds its locks while it decides and writes, which takes well
+//! under a microsecond; long walks (sweep, snapshot, SCAN) take one shard at a time and a part of it.
+
+use super::key::Key;
+use ahash::RandomState;
+use dashmap::{DashMap, SharedValue};
+use smallvec::SmallVec;
+
+/// Shards of a database. Many, so that one shard of ten million keys (40,000) is rehashed, swept or
+/// written to a snapshot in about a millisecond.
+pub const SHARDS: usize = 256;
+
+/// Of the 64 bits of a hash DashMap drops the top seven, which hashbrown uses, and picks the shard by
+/// the next ones. Positions for SCAN are those remaining 57 bits, so that they run shard by shard.
+const POSITION_BITS: u32 = 57;
+
+/// A value that stands for "no such key" in its default form.
+pub trait Value: Clone + PartialEq + Default {
+    /// True if the value can be dropped from the table.
+    fn is_void(&self) -> bool;
+}
+
+/// One database.
+pub struct Shards<V> {
+    map: DashMap<Key, V, RandomState>,
+}
+
+impl<V: Value> Shards<V> {
+    pub fn new(hasher: RandomState) -> Self {
+        Self {
+            map: DashMap::with_hasher_and_shard_amount(hasher, SHARDS),
+        }
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.map.hasher().hash_one(key)
+    }
+
+    fn shard_of(&self, hash: u64) -> usize {
+        self.map.determine_shard(hash as usize)
+    }
+
+    /// Reads one value, under a shared lock.
+    pub fn read<R>(&self, key: &[u8], f: impl FnOnce(Option<&V>) -> R) -> R {
+        let hash = self.hash(key);
+        let shard = self.map.shards()[self.shard_of(hash)].read();
+        f(shard
+            .get(hash, |(name, _)| name.as_bytes() == key)
+            .map(|(_, value)| value.get()))
+    }
+
+    /// Gives `f` the value of `key`, or a default one to fill; a void one is dropped afterwards.
+    pub fn write<R>(&self, key: &[u8], f: impl FnOnce(&mut V) -> R) -> R {
+        let hash = self.hash(key);
+        let mut shard = self.map.shards()[self.shard_of(hash)].write();
+        let Some((_, value)) = shard.get_mut(hash, |(name, _)| name.as_bytes() == key) else {
+            let mut value = V::default();
+            let result = f(&mut value);
+            if !value.is_void() {
+                let entry = (Key::new(key), SharedValue::new(value));
+                shard.insert_entry(hash, entry, |(name, _)| self.hash(name.as_bytes()));
+            }
+            return result;
+        };
+        let value = value.get_mut();
+        let result = f(value);
+        if value.is_void() {
+            shard.erase_entry(hash, |(name, _)| name.as_bytes() == key);
+        }
+        result
+    }
+
+    /// As [`Self::write`] for several keys at once, all locked before `f` sees them. A key named twice
+    /// is one value only at its first place; callers that care refuse that.
+    pub fn write_many<R>(&self, keys: &[&[u8]], f: impl FnOnce(&mut [V]) -> R) -> R {
+        let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
+        let mut order: SmallVec<[usize; 16]> =
+            hashes.iter().map(|&hash| self.shard_of(hash)).collect();
+        order.sort_unstable();
+        order.dedup();
+        let shards = self.map.shards();
+        let mut guards: SmallVec<[_; 16]> =
+            order.iter().map(|&shard| shards[shard].write()).collect();
+        let guard_of = |hash| {
+            order
+                .binary_search(&self.shard_of(hash))
+                .expect("its shard was locked above")
+        };
+
+        // The values are moved out for the call, since two mutable borrows of a table cannot be had.
+        let mut values: SmallVec<[V; 16]> = keys
+            .iter()
+            .zip(&hashes)
+            .map(|(key, &hash)| {
+                let found =
+                    guards[guard_of(hash)].get_mut(hash, |(name, _)| name.as_bytes() == *key);
+                found
+                    .map(|(_, value)| std::mem::take(value.get_mut()))
+                    .unwrap_or_default()
+            })
+            .collect();
+        let result = f(&mut values);
+        for ((key, &hash), value) in keys.iter().zip(&hashes).zip(values) {
+            let shard = &mut guards[guard_of(hash)];
+            let same = |(name, _): &(Key, SharedValue<V>)| name.as_bytes() == *key;
+            if value.is_void() {
+                shard.erase_entry(hash, same);
+            } else if let Some((_, place)) = shard.get_mut(hash, same) {
+                *place.get_mut() = value;
+            } else {
+                let entry = (Key::new(key), SharedValue::new(value));
+                shard.insert_entry(hash, entry, |(name, _)| self.hash(name.as_bytes()));
+            }
+        }
+        result
+    }
+
+    /// Puts a value in place without looking at it.
+    pub fn insert(&self, key: Key, value: V) {
+        let hash = self.hash(key.as_bytes());
+        let mut shard = self.map.shards()[self.shard_of(hash)].write();
+        shard.erase_entry(hash, |(name, _)| *name == key);
+        shard.insert_entry(hash, (key, SharedValue::new(value)), |(name, _)| {
+            self.hash(name.as_bytes())
+        });
+    }
+
+    /// Keys in the table, those that nobody has yet noticed to be gone included.
+    pub fn len(&self) -> usize {
+        self.map
+            .shards()
+            .iter()
+            .map(|shard| shard.read().len())
+            .sum()
+    }
+
+    /// Empties the database. What it held is freed by a thread of its own if that is much.
+    pub fn clear(&self)
+    where
+        V: Send + 'static,
+    {
+        let mut garbage = Vec::new();
+        for shard in self.map.shards() {
+            let empty = dashmap_shard_like(&*shard.read());
+            garbage.push(std::mem::replace(&mut *shard.write(), empty));
+        }
+        if garbage.iter().map(|table| table.len()).sum::<usize>() > 10_000 {
+            std::thread::spawn(move || drop(garbage));
+        }
+    }
+
+    /// Calls `f` with every key and value of one shard, under its shared lock.
+    pub fn for_each_in(&self, shard: usize, mut f: impl FnMut(&Key, &V)) {
+        let shard = self.map.shards()[shard].read();
+        // SAFETY: the guard outlives the iterator, and nothing changes the table while it is held.
+        for bucket in unsafe { shard.iter() } {
+            // SAFETY: the iterator yields full buckets of the table that the guard keeps alive.
+            let (key, value) = unsafe { bucket.as_ref() };
+            f(key, value.get());
+        }
+    }
+
+    /// Drops what `is_dead` says from at most `budget` places of a shard, starting at `place`. Returns
+    /// how many were dropped and the next place, `None` at the shard's end (where a table that became
+    /// much too large is given back).
+    pub fn sweep(
+        &self,
+        shard: usize,
+        place: usize,
+        budget: usize,
+        is_dead: impl Fn(&V) -> bool,
+    ) -> (usize, Option<usize>) {
+        let mut table = self.map.shards()[shard].write();
+        let buckets = if table.is_empty() { 0 } else { table.buckets() };
+        let end = buckets.min(place.saturating_add(budget));
+        let mut dropped = 0;
+        for index in place..end {
+            // SAFETY: index is below the number of buckets, and the bucket is only touched if full.
+            unsafe {
+                if table.is_bucket_full(index) {
+                    let bucket = table.bucket(index);
+                    if is_dead(bucket.as_ref().1.get()) {
+                        table.erase(bucket);
+                        dropped += 1;
+                    }
+                }
+            }
+        }
+        if end < buckets {
+            return (dropped, Some(end));
+        }
+        if table.len() < table.capacity() / 4 {
+            let room = table.len() * 2;
+            table.shrink_to(room, |(name, _)| self.hash(name.as_bytes()));
+        }
+        (dropped, None)
+    }
+
+    /// The names of at least `count` keys (or all that are left) from `position` on, in the order of
+    /// their positions, and the position to go on from; zero at the end. Every key that is there from
+    /// the first to the last page is on exactly one, however the table grows or shrinks meanwhile.
+    pub fn page(
+        &self,
+        position: u64,
+        count: usize,
+        mut wanted: impl FnMut(&V) -> bool,
+    ) -> (Vec<Key>, u64) {
+        let shift = POSITION_BITS - SHARDS.trailing_zeros();
+        let position_of =
+            |key: &Key| (self.hash(key.as_bytes()) << (64 - POSITION_BITS)) >> (64 - POSITION_BITS);
+        let mut names = Vec::new();
+        let mut from = position;
+        while names.len() < count {
+            let shard = (from >> shift) as usize;
+            if shard >= SHARDS {
+                return (names, 0);
+            }
+            let mut found: Vec<(u64, Option<Key>)> = Vec::new();
+            self.for_each_in(shard, |key, value| {
+                let at = position_of(key);
+                if at >= from {
+                    found.push((at, wanted(value).then(|| key.clone())));
+                }
+            });
+            let room = count - names.len();
+            from = ((shard as u64) + 1) << shift;
+            if found.len() > room {
+                found.select_nth_unstable_by_key(room - 1, |(at, _)| *at);
+                // Keys that share a position go on the same page.
+                let last = found[room - 1].0;
+                from = last + 1;
+                found.retain(|(at, _)| *at <= last);
+            }
+            names.extend(found.into_iter().filter_map(|(_, key)| key));
+        }
+        (names, if from >> POSITION_BITS == 0 { from } else { 0 })
+    }
+}
+
+/// An empty table of the same type as `_table`, whose type cannot be named from here.
+fn dashmap_shard_like<T: Default>(_table: &T) -> T {
+    T::default()
+}

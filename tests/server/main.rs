@@ -1,0 +1,10 @@
+//! The real binary on loopback: its flags, its exit codes, its tools, its sockets.
+//!
+//! Nothing here sleeps: tests wait for a line of the log, a reply, the end of a stream or of a process.
+
+mod connections;
+mod harness;
+mod limits;
+mod start;
+mod stop;
+mod tools;
