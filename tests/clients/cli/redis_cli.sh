@@ -178,6 +178,7 @@ restart() {
 }
 
 check "one-shot commands" one_shot
+((failed == 0)) || exit 1
 check "RL.RESERVE 80 80 30000, 83 times" reservations
 check "INFO form in RESP2 and RESP3" info_form
 check "the other RL commands and the dialects" other_verbs

@@ -21,7 +21,7 @@ const callMany = async (commands) => {
   return (await pipeline.exec()).map(([error, reply]) => error ?? reply);
 };
 
-await suite.check('connects, PING', async () => {
+await suite.mustConnect(async () => {
   equal(await redis.ping(), 'PONG', 'ping');
   // The server's own word on what was negotiated.
   const info = await call('CLIENT', 'INFO');

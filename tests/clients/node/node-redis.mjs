@@ -22,7 +22,7 @@ const call = (...words) => client.sendCommand(words);
 // Commands of one tick leave in one write.
 const callMany = (commands) => Promise.all(commands.map((words) => client.sendCommand(words).catch((error) => error)));
 
-await suite.check('connects, PING', async () => {
+await suite.mustConnect(async () => {
   equal(await client.ping(), 'PONG', 'ping');
   const info = await call('CLIENT', 'INFO');
   const wanted = resp3 ? 'resp=3' : 'resp=2';

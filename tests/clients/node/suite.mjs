@@ -65,6 +65,12 @@ export class Suite {
     }
   }
 
+  // The check without which no other can pass: if it fails, the suite ends.
+  async mustConnect(body) {
+    await this.check('connects, PING', body);
+    if (this.failed) this.end();
+  }
+
   // maps: 'object' where the client shows a RESP3 map as an object, 'flat' where it is an array of fields and values.
   async checkTable(call, maps) {
     const own = (text) => (typeof text === 'string' && text.startsWith('$') ? `${this.name.replaceAll(' ', '-')}:${text.slice(1)}` : text);

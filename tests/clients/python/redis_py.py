@@ -222,6 +222,8 @@ async def main():
             suite.report(title, None)
         except Exception as error:
             suite.report(title, error)
+            if body is checks[0][1]:
+                break                                       # no other can pass if it does not connect
     await close(client)
     await close(raw)
 

@@ -33,6 +33,9 @@ async fn main() -> ExitCode {
     let shared = || connection.clone();
 
     suite.check("connects, PING", connects(&suite, shared())).await;
+    if suite.failed.get() {
+        return ExitCode::FAILURE;
+    }
     suite.check("CLIENT SETNAME and GETNAME", names(shared())).await;
     suite.check("SELECT 3, and the database in the URL", databases(&suite, shared())).await;
     suite.check("100 RL.TAKE in one batch", batch_of_takes(&suite, shared())).await;
