@@ -10,6 +10,7 @@ use crate::core::units::SECOND;
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
+use crate::requests::Requests;
 use crate::settings::Settings;
 use crate::store::{Store, Sweep};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -60,6 +61,7 @@ impl Engine {
             clients: Clients::default(),
             metrics: Metrics::default(),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
+            requests: Requests::default(),
         };
         Self {
             shared,
@@ -114,7 +116,10 @@ impl Engine {
         if let Err(error) = result {
             dispatch::write_error(&mut Reply::new(output, connection.protocol), tally, &error);
         }
-        dispatch::apply_reply_mode(connection, output, start);
+        // What is still to be done replies when it has ended.
+        if connection.pending.is_none() {
+            dispatch::apply_reply_mode(connection, output, start);
+        }
         name
     }
 

@@ -12,6 +12,7 @@ pub mod metrics;
 pub mod password;
 pub mod persistence;
 pub mod protocol;
+pub mod requests;
 pub mod server;
 pub mod session;
 pub mod settings;

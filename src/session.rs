@@ -2,6 +2,7 @@
 
 use crate::clients::Client;
 use crate::command::connection::{Connection, Pending};
+use crate::command::dispatch;
 use crate::engine::Engine;
 use crate::metrics::Tally;
 use crate::protocol::{Reply, RequestLimits, Scan, Scanner};
@@ -110,11 +111,13 @@ impl Session {
         input: &mut BytesMut,
         output: &mut Vec<u8>,
     ) -> Flow {
+        let start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match result {
             Ok(text) => reply.simple(text),
             Err(text) => reply.error(&text),
         }
+        dispatch::apply_reply_mode(&mut self.connection, output, start);
         self.receive(input, output)
     }
 

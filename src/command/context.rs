@@ -7,6 +7,7 @@ use crate::core::units::Timestamp;
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::Reply;
+use crate::requests::Requests;
 use crate::settings::Settings;
 use crate::store::Store;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct Shared {
     pub metrics: Metrics,
     /// How the snapshots go.
     pub saves: Arc<SaveStatus>,
+    /// What commands ask of the work in the background.
+    pub requests: Requests,
 }
 
 /// One command's view: the server, its connection, its reply, and the instant it runs at.

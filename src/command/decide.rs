@@ -3,8 +3,10 @@
 use super::context::Context;
 use super::error::Error;
 use super::rules::Rule;
+use crate::core::booked::Charge;
 use crate::core::decision::Earliest;
-use crate::core::entry::{Draft, Entry};
+use crate::core::draft::Draft;
+use crate::core::entry::Entry;
 use crate::core::units::{Span, Timestamp, Wait};
 use crate::protocol::Reply;
 use smallvec::SmallVec;
@@ -86,12 +88,11 @@ fn on_entries(
     for (entry, rule) in entries.iter_mut().zip(rules) {
         drafts.push(entry.draft(&rule.limit, now)?);
     }
-    let when: SmallVec<[Earliest; 2]> = drafts
-        .iter()
-        .zip(rules)
-        .map(|(draft, rule)| draft.earliest(rule.cost))
-        .collect();
-    let earliest = when.iter().copied().max().unwrap_or(Earliest::Never);
+    let alone: SmallVec<[Earliest; 2]> = earliest_from(&drafts, rules, 0);
+    let (earliest, slots) = match mode {
+        Mode::Reserve(max_wait) => common_slot(&drafts, rules, &alone, max_wait),
+        Mode::Take | Mode::Peek => (latest(&alone), SmallVec::from_elem(Wait::ZERO, rules.len())),
+    };
     let granted = match (mode, earliest) {
         (_, Earliest::Never) => false,
         (Mode::Reserve(max_wait), Earliest::After(wait)) => wait.fits(max_wait),
@@ -99,17 +100,23 @@ fn on_entries(
     };
     let spends = granted && mode != Mode::Peek;
     let mut rows = SmallVec::with_capacity(rules.len());
-    for ((draft, rule), earliest) in drafts.iter_mut().zip(rules).zip(when) {
+    for (index, (draft, rule)) in drafts.iter_mut().zip(rules).enumerate() {
         if spends {
-            draft.book(rule.cost)?;
+            draft.book_at(
+                0,
+                Charge {
+                    cost: rule.cost,
+                    wait: slots[index],
+                    ticket: 0,
+                },
+            )?;
         }
         let (standing, paused) = (draft.standing(), draft.is_paused());
-        let (remaining, reset_after) = (standing.remaining, standing.reset_after);
         rows.push(Row {
-            earliest,
+            earliest: alone[index],
             capacity: rule.limit.capacity(),
-            remaining,
-            reset_after,
+            remaining: standing.remaining,
+            reset_after: standing.reset_after,
             paused,
         });
     }
@@ -123,6 +130,68 @@ fn on_entries(
         binding,
         rows,
     })
+}
+
+/// When each rule by itself could go, `from` nanoseconds from now at the earliest.
+fn earliest_from(drafts: &[Draft<'_>], rules: &[Rule<'_>], from: u64) -> SmallVec<[Earliest; 2]> {
+    drafts
+        .iter()
+        .zip(rules)
+        .map(|(draft, rule)| draft.earliest_from(0, rule.cost, from))
+        .collect()
+}
+
+fn latest(earliest: &[Earliest]) -> Earliest {
+    earliest.iter().copied().max().unwrap_or(Earliest::Never)
+}
+
+/// The earliest slot at which all rules can go, and each rule's own instant of it.
+///
+/// A rule that can go at an instant need not be able to go later: a booking may lie in between. So the
+/// latest of all is asked for again until nobody moves. That ends: each round passes at least one booking of a
+/// rule, and behind the last one a rule that can go can go ever after. The common slot is a whole
+/// nanosecond; a rule whose own exact slot falls into the nanosecond before it keeps that, so that a row of
+/// reservations does not drift.
+fn common_slot(
+    drafts: &[Draft<'_>],
+    rules: &[Rule<'_>],
+    alone: &[Earliest],
+    max_wait: Span,
+) -> (Earliest, SmallVec<[Wait; 2]>) {
+    let mut slots: SmallVec<[Wait; 2]> = SmallVec::from_elem(Wait::ZERO, rules.len());
+    let mut waits: SmallVec<[Earliest; 2]> = SmallVec::from_slice(alone);
+    let mut from = 0u64;
+    loop {
+        let Earliest::After(wait) = latest(&waits) else {
+            return (Earliest::Never, slots);
+        };
+        // Nothing is booked beyond max_wait, which fits 64 bits.
+        let next = match u64::try_from(wait.ceil_ns()) {
+            Ok(next) if wait.fits(max_wait) => next,
+            _ => return (Earliest::After(wait), slots),
+        };
+        for (slot, earliest) in slots.iter_mut().zip(&waits) {
+            match earliest {
+                Earliest::After(own) if own.ceil_ns() == u128::from(next) => {
+                    // What it said first of this nanosecond is the more exact.
+                    if slot.ceil_ns() != u128::from(next) {
+                        *slot = *own;
+                    }
+                }
+                _ => *slot = Wait::from_ns(u128::from(next)),
+            }
+        }
+        if next == from || rules.len() == 1 {
+            let wait = if rules.len() == 1 {
+                wait
+            } else {
+                Wait::from_ns(u128::from(next))
+            };
+            return (Earliest::After(wait), slots);
+        }
+        from = next;
+        waits = earliest_from(drafts, rules, from);
+    }
 }
 
 fn binding(rows: &[Row], granted: bool) -> usize {

@@ -39,25 +39,19 @@ fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Er
         return Err(Error::NoAuth);
     }
     let command = command.ok_or_else(|| unknown(name, arguments))?;
-    let (spec, shown) = match arguments.get(1).filter(|_| !command.subcommands.is_empty()) {
+    let spec = match arguments.get(1).filter(|_| !command.subcommands.is_empty()) {
         Some(word) => {
             let spec = command.subcommand(word);
             let missing = || Error::UnknownSubcommand {
                 command: command.name,
                 subcommand: word.to_vec(),
             };
-            (spec.ok_or_else(missing)?, Some(command.name))
+            spec.ok_or_else(missing)?
         }
-        None => (command, None),
+        None => command,
     };
     if !spec.arity.accepts(arguments.len()) {
-        let name = spec.name.to_ascii_lowercase();
-        let container = shown.map(str::to_ascii_lowercase);
-        return Err(Error::Arity(
-            container
-                .map_or(name.clone(), |container| format!("{container}|{name}"))
-                .into(),
-        ));
+        return Err(Error::Arity(spec.lower_name().into()));
     }
     if connection.transaction.is_none() || spec.flags.has(Flags::IN_MULTI) {
         return Ok(Step::Run(spec));
@@ -147,7 +141,8 @@ pub fn write_error(reply: &mut Reply<'_>, tally: &mut Tally, error: &Error) {
     reply.error_display(error);
 }
 
-/// Drops the reply written from `start` on if the client wants none, and steps its mode.
+/// Drops the reply written from `start` on if the client wants none, and steps its mode. Once a command,
+/// when its reply is complete.
 pub fn apply_reply_mode(connection: &mut Connection, output: &mut Vec<u8>, start: usize) {
     match connection.replies {
         Replies::On => {}

@@ -62,6 +62,16 @@ impl Error {
         "WRONGTYPE Operation against a key holding the wrong kind of value",
     ));
 
+    /// Redis's own text, with its code in front.
+    pub fn redis(text: impl Into<Cow<'static, str>>) -> Self {
+        Self::Redis(text.into())
+    }
+
+    /// A piece of a request for an error text: cut; the reply writer cleans it.
+    pub fn quoted(bytes: &[u8]) -> Cow<'_, str> {
+        String::from_utf8_lossy(&bytes[..bytes.len().min(QUOTED_BYTES_MAX)])
+    }
+
     /// An argument that is not what it must be.
     pub const fn argument(name: &'static str, takes: &'static str) -> Self {
         Self::Argument { name, takes }
@@ -83,11 +93,6 @@ impl From<LimitError> for Error {
 /// Longest piece of a request that an error repeats, as in Redis.
 const QUOTED_BYTES_MAX: usize = 128;
 
-/// A piece of a request for an error text: cut; the reply writer cleans it.
-fn quoted(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(&bytes[..bytes.len().min(QUOTED_BYTES_MAX)])
-}
-
 /// The error as it goes over the wire, code first.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -97,7 +102,7 @@ impl fmt::Display for Error {
             Self::UnknownOption(word) => write!(
                 f,
                 "ERR syntax error: '{}' is not an option here",
-                quoted(word)
+                Self::quoted(word)
             ),
             Self::Repeated(option) => write!(f, "ERR syntax error: {option} is given twice"),
             Self::SameKey => write!(f, "ERR keys of the rules of one call must be distinct"),
@@ -124,6 +129,15 @@ impl fmt::Display for Error {
                     "ERR rate must be one under which what the key owes can be held exactly"
                 )
             }
+            Self::Refused(Refusal::WrongKind) => {
+                write!(
+                    f,
+                    "WRONGTYPE Operation against a key holding the wrong kind of value"
+                )
+            }
+            Self::Refused(Refusal::TooManyBookings) => {
+                write!(f, "ERR key must hold fewer bookings ahead (--max-bookings)")
+            }
             Self::Arity(command) => {
                 write!(f, "ERR wrong number of arguments for '{command}' command")
             }
@@ -131,7 +145,7 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "ERR unknown command '{}', with args beginning with: ",
-                    quoted(name)
+                    Self::quoted(name)
                 )?;
                 let mut room = QUOTED_BYTES_MAX;
                 for argument in arguments {
@@ -140,7 +154,7 @@ impl fmt::Display for Error {
                     }
                     let shown = &argument[..argument.len().min(room)];
                     room -= shown.len();
-                    write!(f, "'{}' ", quoted(shown))?;
+                    write!(f, "'{}' ", Self::quoted(shown))?;
                 }
                 Ok(())
             }
@@ -151,7 +165,7 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "ERR unknown subcommand '{}'. Try {command} HELP.",
-                    quoted(subcommand)
+                    Self::quoted(subcommand)
                 )
             }
             Self::NoAuth => write!(f, "NOAUTH Authentication required."),

@@ -1,12 +1,14 @@
 //! The grammar of the `RL.` verbs: `key <limit> [max_wait] [COST n] [AND key <limit> [COST n]]... [options]`.
 
-use super::arguments::Cursor;
+use super::arguments::{AMOUNT, Cursor};
 use super::error::Error;
 use super::spec::{Argument, ArgumentKind};
 use crate::core::gcra::{self, GcraError};
-use crate::core::limit::{BucketLimit, Keeps, Limit, Rate};
+use crate::core::limit::{BucketLimit, Keeps, Limit, PeriodLimit, Rate};
+use crate::core::log::LOG_COUNT_MAX;
 use crate::core::number;
 use crate::core::units::Span;
+use crate::core::window::WindowLimit;
 use crate::protocol::Arguments;
 use smallvec::SmallVec;
 
@@ -112,11 +114,26 @@ pub fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, Error> {
     if cursor.keyword("PACE") {
         return Ok(Limit::Bucket(gcra::pace(rate(cursor)?)?));
     }
+    if cursor.keyword("WINDOW") {
+        let per = count_per_period(cursor, number::AMOUNT_MAX, AMOUNT)?;
+        let align = cursor.keyword("ALIGN");
+        return Ok(Limit::Window(WindowLimit { per, align }));
+    }
+    if cursor.keyword("SLIDING") {
+        return Ok(Limit::Sliding(count_per_period(
+            cursor,
+            number::AMOUNT_MAX,
+            AMOUNT,
+        )?));
+    }
+    if cursor.keyword("LOG") {
+        const TAKES: &str = "an integer from 1 to 100000";
+        return Ok(Limit::Log(count_per_period(cursor, LOG_COUNT_MAX, TAKES)?));
+    }
     let capacity = if cursor.keyword("BUCKET") {
         cursor.amount("capacity")?
     } else {
-        const TAKES: &str =
-            "an integer from 1 to 1000000000000, or one of the limits BUCKET, GCRA, PACE";
+        const TAKES: &str = "an integer from 1 to 1000000000000, or one of BUCKET, GCRA, PACE, WINDOW, SLIDING, LOG";
         cursor.value("capacity", TAKES, number::amount)?
     };
     Ok(Limit::Bucket(BucketLimit::new(
@@ -124,6 +141,18 @@ pub fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, Error> {
         rate(cursor)?,
         Keeps::Permits,
     )?))
+}
+
+fn count_per_period(
+    cursor: &mut Cursor<'_>,
+    most: u64,
+    takes: &'static str,
+) -> Result<PeriodLimit, Error> {
+    let count = cursor.value("count", takes, |text| {
+        number::amount(text).filter(|&count| count <= most)
+    })?;
+    let period = period(cursor)?;
+    PeriodLimit::new(count, period).ok_or(Error::argument("period", "above 0"))
 }
 
 /// A GCRA from its parameters, with errors that name them.
@@ -207,8 +236,17 @@ pub const LIMIT: Argument = Argument::new(
         )
         .token("GCRA"),
         RATE_ARGUMENT.token("PACE"),
+        Argument::new(
+            "window",
+            ArgumentKind::Block(&[COUNT, PERIOD, Argument::flag("align", "ALIGN")]),
+        )
+        .token("WINDOW"),
+        Argument::new("sliding", ArgumentKind::Block(&[COUNT, PERIOD])).token("SLIDING"),
+        Argument::new("log", ArgumentKind::Block(&[COUNT, PERIOD])).token("LOG"),
     ]),
 );
+const COUNT: Argument = Argument::integer("count");
+const PERIOD: Argument = Argument::string("period");
 const CAPACITY: Argument = Argument::integer("capacity");
 const RATE_ARGUMENT: Argument = Argument::string("rate");
 /// `max_wait`, for the documentation.

@@ -11,7 +11,7 @@ pub type Run = fn(&mut Context<'_>, Arguments<'_>) -> Result<(), Error>;
 
 /// One command, or one subcommand.
 pub struct Spec {
-    /// Its name, upper case; of a subcommand, the subcommand's own.
+    /// Its name, upper case; of a subcommand with its command's in front: `CLIENT|ID`.
     pub name: &'static str,
     /// What belongs together in the documentation.
     pub group: Group,
@@ -53,14 +53,48 @@ impl Spec {
         }
     }
 
-    /// True if `name` is this command's, in any case.
-    pub fn is_named(&self, name: &[u8]) -> bool {
-        self.name.as_bytes().eq_ignore_ascii_case(name)
+    /// The subcommand of that name, in any case.
+    pub fn subcommand(&self, word: &[u8]) -> Option<&'static Spec> {
+        let mut subcommands = self.subcommands.iter();
+        subcommands.find(|spec| spec.word().as_bytes().eq_ignore_ascii_case(word))
     }
 
-    /// The subcommand of that name.
-    pub fn subcommand(&self, name: &[u8]) -> Option<&'static Spec> {
-        self.subcommands.iter().find(|spec| spec.is_named(name))
+    /// The last word of the name: what a request says.
+    pub fn word(&self) -> &'static str {
+        self.name.rsplit('|').next().unwrap_or(self.name)
+    }
+
+    /// The name as replies give it: `client|id`.
+    pub fn lower_name(&self) -> String {
+        self.name.to_ascii_lowercase()
+    }
+
+    /// What may follow the name, as the documentation writes it: `key [COST cost]`.
+    pub fn syntax(&self) -> String {
+        let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
+        arguments.join(" ")
+    }
+
+    /// The ACL categories, without their `@`.
+    pub fn categories(&self) -> impl Iterator<Item = &'static str> {
+        let flags = self.flags;
+        let speed = if flags.has(Flags::FAST) {
+            "fast"
+        } else {
+            "slow"
+        };
+        let admin = flags.has(Flags::ADMIN);
+        let dangerous = admin || flags.has(Flags::DANGEROUS);
+        [
+            self.group.category(),
+            flags.has(Flags::READONLY).then_some("read"),
+            flags.has(Flags::WRITE).then_some("write"),
+            admin.then_some("admin"),
+            Some(speed),
+            dangerous.then_some("dangerous"),
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
@@ -80,7 +114,27 @@ pub enum Group {
 }
 
 impl Group {
-    /// The name that `COMMAND DOCS` gives, and the ACL category.
+    /// Every group, in the order of the documentation.
+    pub const ALL: [Self; 5] = [
+        Self::RateLimit,
+        Self::Generic,
+        Self::Connection,
+        Self::Transactions,
+        Self::Server,
+    ];
+
+    /// The ACL category of its commands.
+    const fn category(self) -> Option<&'static str> {
+        match self {
+            Self::RateLimit => Some("ratelimit"),
+            Self::Generic => Some("keyspace"),
+            Self::Connection => Some("connection"),
+            Self::Transactions => Some("transaction"),
+            Self::Server => None,
+        }
+    }
+
+    /// The name that `COMMAND DOCS` gives.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RateLimit => "ratelimit",
@@ -224,6 +278,11 @@ impl Keys {
         step: 1,
     };
 
+    /// True if only the command's own grammar finds them all: clients then ask `COMMAND GETKEYS`.
+    pub const fn are_movable(self) -> bool {
+        matches!(self, Self::Found(_))
+    }
+
     /// First, last and step as `COMMAND` gives them.
     pub fn range(self) -> (i64, i64, i64) {
         match self {
@@ -314,6 +373,11 @@ impl Argument {
     /// An integer.
     pub const fn integer(name: &'static str) -> Self {
         Self::new(name, ArgumentKind::Integer)
+    }
+
+    /// A keyword that is one of several.
+    pub const fn choice(name: &'static str, token: &'static str) -> Self {
+        Self::new(name, ArgumentKind::Token).token(token)
     }
 
     /// A keyword that may stand there.

@@ -1,6 +1,9 @@
 //! The table of commands.
 
+use super::connection::{auth, client, hello, ping, reset, select};
+use super::keys::{delete, exists, expire, flush, scan, ttl};
 use super::ratelimit::{charge, dialects, pause, peek, refund, reserve, resume, take, usage};
+use super::server::{command, config, debug, info, save, shutdown, time};
 use super::spec::Spec;
 use super::transaction;
 use std::collections::HashMap;
@@ -21,12 +24,52 @@ pub static COMMANDS: &[&Spec] = &[
     &dialects::RL_THROTTLE,
     &dialects::GCRA,
     &dialects::THROTTLE,
+    // Keys of any kind.
+    &exists::EXISTS,
+    &exists::TYPE,
+    &exists::TOUCH,
+    &delete::DEL,
+    &delete::UNLINK,
+    &ttl::TTL,
+    &ttl::PTTL,
+    &ttl::EXPIRETIME,
+    &ttl::PEXPIRETIME,
+    &expire::EXPIRE,
+    &expire::PEXPIRE,
+    &expire::EXPIREAT,
+    &expire::PEXPIREAT,
+    &expire::PERSIST,
+    &scan::KEYS,
+    &scan::SCAN,
+    &scan::RANDOMKEY,
+    &flush::DBSIZE,
+    &flush::FLUSHDB,
+    &flush::FLUSHALL,
+    // The connection.
+    &ping::PING,
+    &ping::ECHO,
+    &hello::SPEC,
+    &auth::SPEC,
+    &select::SPEC,
+    &reset::QUIT,
+    &reset::RESET,
+    &client::SPEC,
     // Transactions.
     &transaction::MULTI,
     &transaction::EXEC,
     &transaction::DISCARD,
     &transaction::WATCH,
     &transaction::UNWATCH,
+    // The server.
+    &command::SPEC,
+    &info::SPEC,
+    &config::SPEC,
+    &time::SPEC,
+    &save::SAVE,
+    &save::BGSAVE,
+    &save::LASTSAVE,
+    &shutdown::SPEC,
+    &debug::SPEC,
 ];
 
 /// Longest command name; a longer word is none.

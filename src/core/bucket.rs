@@ -63,19 +63,23 @@ impl Bucket {
 
     /// When `cost` could go, with the key paused until `pause_until`.
     pub fn earliest(&self, cost: u64, now: Timestamp, pause_until: Timestamp) -> Earliest {
+        self.earliest_from(cost, now, self.start(now, pause_until))
+    }
+
+    /// When `cost` could go, as a wait from `now`, if it may not go before `from`.
+    pub fn earliest_from(&self, cost: u64, now: Timestamp, from: Timestamp) -> Earliest {
         if cost > self.limit.capacity() {
             return Earliest::Never;
         }
-        let at = self.start(now, pause_until);
         let rate = self.limit.rate();
-        let asked = self.deficit_at(at) + u128::from(cost) * rate.per_ns();
+        let asked = self.deficit_at(from) + u128::from(cost) * rate.per_ns();
         let over = asked.saturating_sub(self.limit.scaled_capacity());
         let refill = if over == 0 {
             Wait::ZERO
         } else {
             Wait::quotient(over, rate.permits())
         };
-        Earliest::After(refill.plus_ns(at.since(now)))
+        Earliest::After(refill.plus_ns(from.since(now)))
     }
 
     /// Charges `cost` at its earliest slot, into debt if need be.
@@ -90,16 +94,32 @@ impl Bucket {
     ) -> Result<(), Refusal> {
         let at = self.start(now, pause_until);
         let rate = self.limit.rate();
+        let charge = u128::from(cost).checked_mul(rate.per_ns()).ok_or(Refusal::DebtTooLarge)?;
+        let before = self.deficit_at(at);
+        let deficit = before.checked_add(charge).filter(|deficit| *deficit <= DEFICIT_MAX);
+        let deficit = deficit.ok_or(Refusal::DebtTooLarge)?;
+        // Debt that was carried over from other parameters may be more already; then this charge alone counts.
         let debt_max = u128::from(Span::MAX.as_ns()) * u128::from(rate.permits());
-        let deficit = u128::from(cost)
-            .checked_mul(rate.per_ns())
-            .and_then(|charge| charge.checked_add(self.deficit_at(at)))
-            .filter(|deficit| deficit.saturating_sub(self.limit.scaled_capacity()) <= debt_max)
-            .ok_or(Refusal::DebtTooLarge)?;
+        let debt = |deficit: u128| deficit.saturating_sub(self.limit.scaled_capacity());
+        let charged = if debt(before) > debt_max { charge } else { debt(deficit) };
+        if charged > debt_max {
+            return Err(Refusal::DebtTooLarge);
+        }
         self.undrained = None;
         self.settle(deficit, at);
         self.promised_after_pause = at > now && (self.promised_after_pause || pause_until > now);
         Ok(())
+    }
+
+    /// A slot is promised beside the bucket's own number: if the key is paused, what comes later queues
+    /// behind the pause even if that ends early.
+    pub fn promise(&mut self, now: Timestamp, pause_until: Timestamp) {
+        if pause_until <= now {
+            return;
+        }
+        let at = self.start(now, pause_until);
+        self.settle(self.deficit_at(at), at);
+        (self.promised_after_pause, self.undrained) = (true, None);
     }
 
     /// How the bucket stands.
@@ -176,7 +196,8 @@ impl Bucket {
         if let Some(undrained) = self.undrained.take() {
             self.level = undrained;
         }
-        self.settle(self.deficit_at(now).max(self.drained_deficit()), now);
+        let deficit = self.deficit_at(now).max(self.drained_deficit());
+        self.level = Level { deficit, base: now };
     }
 
     /// This bucket under other parameters: settled at the old rate, then carried over.
@@ -185,7 +206,7 @@ impl Bucket {
     /// time if the rate rises and its permits if it falls. Rounded up to a unit of the new rate.
     ///
     /// # Errors
-    /// [`Refusal::CarryTooLarge`] if the result cannot be held, or would take 2^54 ms to refill.
+    /// [`Refusal::CarryTooLarge`] if the result cannot be held, or takes longer to refill than a reply can say.
     pub fn adopt(&self, limit: BucketLimit, now: Timestamp) -> Result<Self, Refusal> {
         if self.limit.same_numbers(&limit) {
             return Ok(Self { limit, ..*self });
@@ -220,13 +241,20 @@ impl Bucket {
             carried = carried.max(gcra::same_time(deficit, old_rate, new_rate)?);
         }
         // The longest time that replies can carry with room to spare.
-        let longest = (1u128 << 54) * u128::from(MILLISECOND);
+        let longest = i64::MAX as u128 * u128::from(MILLISECOND);
         let holds = carried <= DEFICIT_MAX && carried / u128::from(new_rate.permits()) < longest;
         holds.then_some(carried)
     }
 
+    /// The deficit as of `at`. The base never moves back: of two threads that read the clock one after
+    /// the other, the later may come first, and what has refilled must not refill again.
+    fn settle(&mut self, deficit: u128, at: Timestamp) {
+        let base = at.max(self.level.base);
+        self.level = Level { deficit, base };
+    }
+
     /// The earliest instant at which anything new can go.
-    fn start(&self, now: Timestamp, pause_until: Timestamp) -> Timestamp {
+    pub fn start(&self, now: Timestamp, pause_until: Timestamp) -> Timestamp {
         let at = now.max(pause_until);
         if self.promised_after_pause {
             at.max(self.level.base)

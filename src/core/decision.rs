@@ -1,6 +1,8 @@
 //! What the core answers.
 
+use super::limit::Limit;
 use super::units::Wait;
+use smallvec::SmallVec;
 
 /// When a cost could go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,19 +29,29 @@ pub struct Standing {
     pub reset_after: Wait,
 }
 
-/// What `RL.USAGE` tells of a key.
+/// What `RL.USAGE` tells of one limit of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Usage {
-    /// The limit in force; `None` where the key only holds a pause.
-    pub limit: Option<super::limit::Limit>,
+pub struct LimitUsage {
+    /// The limit in force.
+    pub limit: Limit,
     /// Permits of the capacity that are gone, a begun one counted whole.
     pub used: u64,
-    /// Permits promised beyond the capacity and not yet refilled, rounded up.
+    /// Permits promised for later: beyond the capacity and not yet refilled, rounded up, and those
+    /// listed at later slots.
     pub booked: u64,
     /// When a cost of 1 could go.
     pub wait: Wait,
-    /// How the key stands.
+    /// How it stands.
     pub standing: Standing,
+}
+
+/// What `RL.USAGE` tells of a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Usage {
+    /// One a limit; none where the key only holds a pause.
+    pub limits: SmallVec<[LimitUsage; 1]>,
+    /// The time until the key is gone.
+    pub reset_after: Wait,
     /// What is left of its pause.
     pub paused: Wait,
 }
@@ -51,4 +63,8 @@ pub enum Refusal {
     DebtTooLarge,
     /// What the key owes cannot be held exactly under the new parameters.
     CarryTooLarge,
+    /// The key holds another kind of limit.
+    WrongKind,
+    /// The key holds as many bookings ahead as it may.
+    TooManyBookings,
 }

@@ -5,46 +5,50 @@
 //! through a [`Draft`]: the state as the call's own parameters see it. A refused call drops its draft,
 //! and so changes nothing, parameters included.
 
-use super::bucket::Bucket;
-use super::decision::{Earliest, Refusal, Standing, Usage};
-use super::limit::{BucketLimit, Limit};
+use super::decision::{Refusal, Usage};
+use super::draft::Draft;
+use super::limit::Limit;
 use super::pause::Pause;
 use super::units::{Span, Timestamp, Wait};
+use smallvec::SmallVec;
+
+pub use super::state::State;
+
+/// Most limits that a policy puts on one key.
+pub const LIMITS_MAX: usize = 16;
+
+/// The states of a key's limits: one, but for a key under a policy of several.
+pub type States = SmallVec<[State; 1]>;
 
 /// The state of one key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entry {
-    state: State,
-    pause: Option<Pause>,
-}
-
-/// What a key counts. One variant an algorithm.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum State {
-    /// Nothing yet.
-    #[default]
-    Empty,
-    /// A token bucket or GCRA.
-    Bucket(Bucket),
+    /// Empty, or one a limit.
+    pub(super) states: States,
+    pub(super) pause: Option<Pause>,
 }
 
 impl Entry {
     /// An entry put together from its parts, as a snapshot holds them.
-    pub fn from_parts(state: State, pause: Option<Pause>) -> Self {
-        Self { state, pause }
+    pub fn from_parts(states: States, pause: Option<Pause>) -> Self {
+        Self { states, pause }
     }
 
     /// The parts, for a snapshot.
-    pub fn parts(&self) -> (&State, Option<&Pause>) {
-        (&self.state, self.pause.as_ref())
+    pub fn parts(&self) -> (&[State], Option<&Pause>) {
+        (&self.states, self.pause.as_ref())
     }
 
-    /// Drops what can no longer be told from what never existed.
+    /// Works in what has come due and drops what can no longer be told from what never existed.
     pub fn forget(&mut self, now: Timestamp) {
-        if let State::Bucket(bucket) = &self.state
-            && bucket.is_full(now, self.paused_until())
+        let pause_until = self.paused_until();
+        self.states.iter_mut().for_each(|state| state.settle(now));
+        if self
+            .states
+            .iter()
+            .all(|state| state.is_over(now, pause_until))
         {
-            self.state = State::Empty;
+            self.states.clear();
         }
         if self.pause.is_some_and(|pause| now >= pause.ends()) {
             self.pause = None;
@@ -53,58 +57,49 @@ impl Entry {
 
     /// True if the entry holds nothing at all.
     pub fn is_absent(&self) -> bool {
-        matches!(self.state, State::Empty) && self.pause.is_none()
+        self.states.is_empty() && self.pause.is_none()
     }
 
     /// True if [`Self::forget`] would leave nothing.
     pub fn is_forgettable(&self, now: Timestamp) -> bool {
-        let state_gone = match &self.state {
-            State::Empty => true,
-            State::Bucket(bucket) => bucket.is_full(now, self.paused_until()),
-        };
-        state_gone && self.pause.is_none_or(|pause| now >= pause.ends())
+        let pause_until = self.paused_until();
+        self.pause.is_none_or(|pause| now >= pause.ends())
+            && self
+                .states
+                .iter()
+                .all(|state| state.is_over(now, pause_until))
     }
 
     /// The time until the key disappears if nobody calls it.
     pub fn forgotten_after(&self, now: Timestamp) -> Wait {
-        let state = match &self.state {
-            State::Empty => Wait::ZERO,
-            State::Bucket(bucket) => bucket.standing(now, self.paused_until()).reset_after,
-        };
+        let pause_until = self.paused_until();
         let pause = self.pause.map_or(0, |pause| pause.ends().since(now));
-        state.max(Wait::from_ns(u128::from(pause)))
+        let states = self
+            .states
+            .iter()
+            .map(|state| state.over_after(now, pause_until));
+        states.fold(Wait::from_ns(u128::from(pause)), Wait::max)
     }
 
-    /// The key as a call with `limit` sees it at `now`.
+    /// The key as a call with one limit sees it at `now`.
     ///
     /// # Errors
-    /// As [`Bucket::adopt`].
+    /// [`Refusal::WrongKind`], or as [`super::bucket::Bucket::adopt`].
     pub fn draft(&mut self, limit: &Limit, now: Timestamp) -> Result<Draft<'_>, Refusal> {
-        let pause_until = self.paused_until();
-        match limit {
-            Limit::Bucket(limit) => {
-                let bucket = self.bucket_under(*limit, now)?;
-                Ok(Draft {
-                    entry: self,
-                    bucket,
-                    now,
-                    pause_until,
-                })
-            }
-        }
+        Draft::new(self, std::slice::from_ref(limit), false, now)
     }
 
-    fn bucket_under(&self, limit: BucketLimit, now: Timestamp) -> Result<Bucket, Refusal> {
-        match &self.state {
-            State::Bucket(bucket) => bucket.adopt(limit, now),
-            State::Empty => {
-                let mut bucket = Bucket::new(limit, now);
-                if let Some(pause) = self.pause.filter(|pause| pause.drains) {
-                    bucket.drain_to(pause.until);
-                }
-                Ok(bucket)
-            }
-        }
+    /// The key as a call under a policy sees it: limits carry over by position, and one whose kind has
+    /// changed starts drained.
+    ///
+    /// # Errors
+    /// As [`super::bucket::Bucket::adopt`].
+    pub fn draft_under_policy(
+        &mut self,
+        limits: &[Limit],
+        now: Timestamp,
+    ) -> Result<Draft<'_>, Refusal> {
+        Draft::new(self, limits, true, now)
     }
 
     /// Holds everyone back for `span`; the span of the pause then in force.
@@ -116,78 +111,57 @@ impl Entry {
             self.resume(now);
         }
         let running_until = self.paused_until();
-        if running_until <= now
-            && let State::Bucket(bucket) = &mut self.state
-        {
-            bucket.undrained = None;
+        if running_until <= now {
+            self.states.iter_mut().for_each(State::forget_drain);
         }
         if now.after(span) > running_until {
             let mut pause = Pause::new(now, span, !keep);
-            if !keep && let State::Bucket(bucket) = &mut self.state {
-                bucket.drain_to(pause.until);
-                pause.drains = false;
+            if !keep {
+                for state in &mut self.states {
+                    pause.drains &= !state.drain_to(pause.until);
+                }
             }
             self.pause = Some(pause);
         }
         self.paused(now)
     }
 
-    /// Ends a pause now; false if there was none. See [`Bucket::resume`].
+    /// Ends a pause now; false if there was none. See [`super::bucket::Bucket::resume`].
     pub fn resume(&mut self, now: Timestamp) -> bool {
         let Some(pause) = self.pause.filter(|pause| pause.until > now) else {
             return false;
         };
         self.pause = pause.resumed(now);
-        if let State::Bucket(bucket) = &mut self.state {
-            bucket.resume(now);
-        }
+        self.states.iter_mut().for_each(|state| state.resume(now));
         true
     }
 
-    /// Gives back up to `cost` unused permits; how many came back. See [`Bucket::refund`].
+    /// Gives back up to `cost` unused permits, to every limit; the most that came back to one. See
+    /// [`super::bucket::Bucket::refund`].
     pub fn refund(&mut self, cost: u64, now: Timestamp) -> u64 {
         let pause_until = self.paused_until();
-        match &mut self.state {
-            State::Empty => 0,
-            State::Bucket(bucket) => bucket.refund(cost, now, pause_until),
-        }
+        self.states
+            .iter_mut()
+            .map(|state| state.refund(cost, now, pause_until))
+            .max()
+            .unwrap_or(0)
     }
 
-    /// How the key stands under its own limit; `None` for a key without state.
+    /// How the key stands under its own limits; `None` for a key without state.
     pub fn usage(&self, now: Timestamp) -> Option<Usage> {
         if self.is_forgettable(now) {
             return None;
         }
         let pause_until = self.paused_until();
-        let paused = self.paused(now);
-        let State::Bucket(bucket) = &self.state else {
-            let standing = Standing {
-                remaining: 0,
-                reset_after: self.forgotten_after(now),
-            };
-            return Some(Usage {
-                limit: None,
-                used: 0,
-                booked: 0,
-                wait: paused,
-                standing,
-                paused,
-            });
-        };
-        let (used, booked) = bucket.used_and_booked(now, pause_until);
-        let wait = match bucket.earliest(1, now, pause_until) {
-            Earliest::After(wait) => wait,
-            // A capacity is at least 1.
-            Earliest::Never => Wait::ZERO,
-        };
-        let limit = Some(Limit::Bucket(bucket.limit));
+        let limits = self
+            .states
+            .iter()
+            .filter_map(|state| state.usage(now, pause_until))
+            .collect();
         Some(Usage {
-            limit,
-            used,
-            booked,
-            wait,
-            standing: bucket.standing(now, pause_until),
-            paused,
+            limits,
+            reset_after: self.forgotten_after(now),
+            paused: self.paused(now),
         })
     }
 
@@ -196,50 +170,8 @@ impl Entry {
         Wait::from_ns(u128::from(self.paused_until().since(now)))
     }
 
-    fn paused_until(&self) -> Timestamp {
+    pub(super) fn paused_until(&self) -> Timestamp {
         self.pause.map_or(Timestamp::ZERO, |pause| pause.until)
-    }
-}
-
-/// A key as one call sees it: ask it, charge it, and [`commit`](Self::commit) it, or drop it.
-pub struct Draft<'a> {
-    entry: &'a mut Entry,
-    bucket: Bucket,
-    now: Timestamp,
-    pause_until: Timestamp,
-}
-
-impl Draft<'_> {
-    /// When `cost` could go.
-    pub fn earliest(&self, cost: u64) -> Earliest {
-        self.bucket.earliest(cost, self.now, self.pause_until)
-    }
-
-    /// How the key stands under the call's limit.
-    pub fn standing(&self) -> Standing {
-        self.bucket.standing(self.now, self.pause_until)
-    }
-
-    /// True if the key is paused.
-    pub fn is_paused(&self) -> bool {
-        self.pause_until > self.now
-    }
-
-    /// Charges `cost` at its earliest slot.
-    ///
-    /// # Errors
-    /// As [`Bucket::book`].
-    pub fn book(&mut self, cost: u64) -> Result<(), Refusal> {
-        self.bucket.book(cost, self.now, self.pause_until)
-    }
-
-    /// Makes the draft the key's state.
-    pub fn commit(self) {
-        // The drain that a pause left is in the bucket now.
-        if let Some(pause) = &mut self.entry.pause {
-            pause.drains = false;
-        }
-        self.entry.state = State::Bucket(self.bucket);
     }
 }
 

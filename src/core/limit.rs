@@ -2,8 +2,9 @@
 
 use super::gcra;
 use super::number::{AMOUNT_MAX, Decimal, duration_after_slash};
-use super::units::{MILLISECOND, SECOND, Span};
+use super::units::{MILLISECOND, SECOND, Span, Timestamp};
 use super::wide::greatest_common_divisor;
+use super::window::WindowLimit;
 use std::fmt;
 
 /// What a call may ask of a key. One variant an algorithm; buckets, GCRA and PACE are one, since
@@ -12,6 +13,12 @@ use std::fmt;
 pub enum Limit {
     /// Token bucket, GCRA or PACE.
     Bucket(BucketLimit),
+    /// Fixed window.
+    Window(WindowLimit),
+    /// Sliding window counter.
+    Sliding(PeriodLimit),
+    /// Sliding log.
+    Log(PeriodLimit),
 }
 
 impl Limit {
@@ -19,6 +26,17 @@ impl Limit {
     pub const fn capacity(&self) -> u64 {
         match self {
             Self::Bucket(limit) => limit.capacity,
+            Self::Window(limit) => limit.per.count,
+            Self::Sliding(limit) | Self::Log(limit) => limit.count,
+        }
+    }
+
+    /// The period of a limit that has one.
+    pub const fn period(&self) -> Option<Span> {
+        match self {
+            Self::Bucket(_) => None,
+            Self::Window(limit) => Some(limit.per.period),
+            Self::Sliding(limit) | Self::Log(limit) => Some(limit.period),
         }
     }
 
@@ -26,7 +44,53 @@ impl Limit {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Bucket(limit) => limit.keeps.kind(),
+            Self::Window(_) => "window",
+            Self::Sliding(_) => "sliding",
+            Self::Log(_) => "log",
         }
+    }
+}
+
+/// So many permits per period.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeriodLimit {
+    count: u64,
+    period: Span,
+}
+
+impl PeriodLimit {
+    /// `count` (1 to 10^12) per `period`; `None` for a period of no length.
+    pub fn new(count: u64, period: Span) -> Option<Self> {
+        debug_assert!((1..=AMOUNT_MAX).contains(&count));
+        (period > Span::ZERO).then_some(Self { count, period })
+    }
+
+    /// Permits per period.
+    pub const fn count(self) -> u64 {
+        self.count
+    }
+
+    /// The period, above zero.
+    pub const fn period(self) -> Span {
+        self.period
+    }
+
+    /// The last multiple of the period since the epoch up to `at`.
+    pub const fn aligned(self, at: Timestamp) -> Timestamp {
+        Timestamp::ZERO.after_periods(at.as_ns() / self.period.as_ns(), self.period)
+    }
+}
+
+/// As it can be written in front of a rate: `7/2s`.
+impl fmt::Display for PeriodLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.period.as_ns();
+        let units = [(SECOND, "s"), (MILLISECOND, "ms"), (1_000, "us"), (1, "ns")];
+        let (unit, name) = units
+            .into_iter()
+            .find(|(unit, _)| ns.is_multiple_of(*unit))
+            .unwrap_or((1, "ns"));
+        write!(f, "{}/{}{name}", self.count, ns / unit)
     }
 }
 

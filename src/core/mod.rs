@@ -4,12 +4,19 @@
 //! decision is exact integer arithmetic on a nanosecond clock (see [`bucket`] for how a fraction of
 //! a permit is held), and rounding happens only where a number leaves for a reply ([`units::Wait`]).
 
+pub mod booked;
 pub mod bucket;
 pub mod decision;
+pub mod draft;
 pub mod entry;
 pub mod gcra;
 pub mod limit;
+pub mod log;
 pub mod number;
 pub mod pause;
+pub mod sliding;
+pub mod state;
+pub mod timeline;
 pub mod units;
 pub mod wide;
+pub mod window;

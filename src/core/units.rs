@@ -36,6 +36,16 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// The instant `count` periods later; the last there is if that lies beyond.
+    pub const fn after_periods(self, count: u64, period: Span) -> Self {
+        Self(self.0.saturating_add(count.saturating_mul(period.0)))
+    }
+
+    /// The instant `ns` nanoseconds later.
+    pub const fn after_ns(self, ns: u64) -> Self {
+        Self(self.0.saturating_add(ns))
+    }
+
     /// The instant `span` later.
     pub const fn after(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
@@ -104,6 +114,11 @@ impl Wait {
             numerator: (amount % divisor) as u64,
             denominator: per_ns,
         }
+    }
+
+    /// Nanoseconds, and the fraction of one as numerator over denominator.
+    pub const fn parts(self) -> (u128, u64, u64) {
+        (self.whole_ns, self.numerator, self.denominator)
     }
 
     /// This wait, begun `ns` later.

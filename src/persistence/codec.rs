@@ -1,10 +1,12 @@
 //! One key as bytes: exact, compact, and the same bytes for the same state.
 //!
 //! ```text
-//! record = 1 database key_length key state pause
+//! record = 1 database key_length key n (state)*n pause       one state a limit
 //! state  = 0                                                 nothing
-//!        | 1 flags capacity permits per_ns level [undrained] bucket, GCRA, PACE
+//!        | 1 flags capacity permits per_ns level [undrained] [timeline]   bucket, GCRA, PACE
+//!        | 2 window | 3 sliding | 4 log                     see codec_windows.rs
 //! level  = deficit base
+//! timeline: see codec_timeline.rs
 //! pause  = 0 | 1 until kept_for | 2 until kept_for           none, plain, draining
 //! ```
 //!
@@ -16,11 +18,13 @@
 //! every number is in the range in which the arithmetic of [`crate::core`] holds. No bytes panic.
 
 use super::input::{DecodeError, Input, put_instant, put_varint};
+use super::{codec_timeline, codec_windows};
 use crate::core::bucket::{Bucket, DEFICIT_MAX, Level};
-use crate::core::entry::{Entry, State};
+use crate::core::entry::{Entry, LIMITS_MAX, State, States};
 use crate::core::limit::{BucketLimit, Keeps, Rate};
 use crate::core::number::AMOUNT_MAX;
 use crate::core::pause::Pause;
+use crate::core::timeline::Timeline;
 use crate::core::units::{Span, Timestamp};
 use crate::store::{DATABASES_MAX, KEY_BYTES_MAX, Key};
 
@@ -28,6 +32,9 @@ const RECORD_KEY: u8 = 1;
 
 const STATE_EMPTY: u8 = 0;
 const STATE_BUCKET: u8 = 1;
+const STATE_WINDOW: u8 = 2;
+const STATE_SLIDING: u8 = 3;
+const STATE_LOG: u8 = 4;
 
 const PAUSE_NONE: u8 = 0;
 const PAUSE_PLAIN: u8 = 1;
@@ -36,7 +43,8 @@ const PAUSE_DRAINING: u8 = 2;
 const FLAG_KEEPS_TIME: u8 = 1;
 const FLAG_PROMISED: u8 = 2;
 const FLAG_UNDRAINED: u8 = 4;
-const FLAGS_KNOWN: u8 = FLAG_KEEPS_TIME | FLAG_PROMISED | FLAG_UNDRAINED;
+const FLAG_BOOKED: u8 = 8;
+const FLAGS_KNOWN: u8 = FLAG_KEEPS_TIME | FLAG_PROMISED | FLAG_UNDRAINED | FLAG_BOOKED;
 
 /// One thing that a snapshot holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,15 +66,32 @@ pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, entry: &Entry) {
     out.extend_from_slice(&[RECORD_KEY, database]);
     put_varint(out, name.len() as u64);
     out.extend_from_slice(name);
-    let (state, pause) = entry.parts();
+    let (states, pause) = entry.parts();
+    put_varint(out, states.len() as u64);
+    states.iter().for_each(|state| encode_state(out, state));
+    encode_pause(out, pause);
+}
+
+fn encode_state(out: &mut Vec<u8>, state: &State) {
     match state {
         State::Empty => out.push(STATE_EMPTY),
-        State::Bucket(bucket) => {
+        State::Bucket(bucket, timeline) => {
             out.push(STATE_BUCKET);
-            encode_bucket(out, bucket);
+            encode_bucket(out, bucket, timeline.as_deref());
+        }
+        State::Window(window) => {
+            out.push(STATE_WINDOW);
+            codec_windows::encode_window(out, window);
+        }
+        State::Sliding(sliding) => {
+            out.push(STATE_SLIDING);
+            codec_windows::encode_sliding(out, sliding);
+        }
+        State::Log(log) => {
+            out.push(STATE_LOG);
+            codec_windows::encode_log(out, log);
         }
     }
-    encode_pause(out, pause);
 }
 
 /// Reads the next record.
@@ -89,12 +114,14 @@ fn decode_key(input: &mut Input<'_>) -> Result<Record, DecodeError> {
         .ok()
         .filter(|&length| length <= KEY_BYTES_MAX);
     let key = Key::new(input.take(length.ok_or(DecodeError::Invalid("a key that is too long"))?)?);
-    let state = match input.byte()? {
-        STATE_EMPTY => State::Empty,
-        STATE_BUCKET => State::Bucket(decode_bucket(input)?),
-        tag => return Err(DecodeError::Unknown("a key of kind", tag)),
-    };
-    let entry = Entry::from_parts(state, decode_pause(input)?);
+    let count = input.varint()?;
+    if count > LIMITS_MAX as u128 {
+        return Err(DecodeError::Invalid("a key of too many limits"));
+    }
+    let states = (0..count)
+        .map(|_| decode_state(input))
+        .collect::<Result<States, _>>()?;
+    let entry = Entry::from_parts(states, decode_pause(input)?);
     if entry.is_absent() {
         return Err(DecodeError::Invalid("a key that holds nothing"));
     }
@@ -105,7 +132,21 @@ fn decode_key(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     })
 }
 
-fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket) {
+fn decode_state(input: &mut Input<'_>) -> Result<State, DecodeError> {
+    Ok(match input.byte()? {
+        STATE_EMPTY => State::Empty,
+        STATE_BUCKET => {
+            let (bucket, timeline) = decode_bucket(input)?;
+            State::Bucket(bucket, timeline.map(Box::new))
+        }
+        STATE_WINDOW => State::Window(codec_windows::decode_window(input)?),
+        STATE_SLIDING => State::Sliding(codec_windows::decode_sliding(input)?),
+        STATE_LOG => State::Log(codec_windows::decode_log(input)?),
+        tag => return Err(DecodeError::Unknown("a key of kind", tag)),
+    })
+}
+
+fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket, timeline: Option<&Timeline>) {
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let keeps_time = match bucket.limit.keeps() {
         Keeps::Permits => false,
@@ -114,7 +155,8 @@ fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket) {
     out.push(
         flag(keeps_time, FLAG_KEEPS_TIME)
             | flag(bucket.promised_after_pause, FLAG_PROMISED)
-            | flag(bucket.undrained.is_some(), FLAG_UNDRAINED),
+            | flag(bucket.undrained.is_some(), FLAG_UNDRAINED)
+            | flag(timeline.is_some(), FLAG_BOOKED),
     );
     put_varint(out, bucket.limit.capacity());
     put_varint(out, bucket.limit.rate().permits());
@@ -123,9 +165,12 @@ fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket) {
     if let Some(undrained) = &bucket.undrained {
         encode_level(out, undrained);
     }
+    if let Some(timeline) = timeline {
+        codec_timeline::encode(out, timeline);
+    }
 }
 
-fn decode_bucket(input: &mut Input<'_>) -> Result<Bucket, DecodeError> {
+fn decode_bucket(input: &mut Input<'_>) -> Result<(Bucket, Option<Timeline>), DecodeError> {
     let flags = input.byte()?;
     if flags & !FLAGS_KNOWN != 0 {
         return Err(DecodeError::Unknown("a bucket with flags", flags));
@@ -136,14 +181,19 @@ fn decode_bucket(input: &mut Input<'_>) -> Result<Bucket, DecodeError> {
     } else {
         Keeps::Permits
     };
-    Ok(Bucket {
+    let bucket = Bucket {
         limit: decode_bucket_limit(input, keeps)?,
         level: decode_level(input)?,
         promised_after_pause: is_set(FLAG_PROMISED),
         undrained: is_set(FLAG_UNDRAINED)
             .then(|| decode_level(input))
             .transpose()?,
-    })
+    };
+    let permits = bucket.limit.rate().permits();
+    let timeline = is_set(FLAG_BOOKED)
+        .then(|| codec_timeline::decode(input, permits))
+        .transpose()?;
+    Ok((bucket, timeline))
 }
 
 fn decode_bucket_limit(input: &mut Input<'_>, keeps: Keeps) -> Result<BucketLimit, DecodeError> {

@@ -100,7 +100,7 @@ fn pauses() -> impl Strategy<Value = Pause> {
 }
 
 fn records() -> impl Strategy<Value = Record> {
-    let states = prop_oneof![1 => Just(State::Empty), 4 => buckets().prop_map(State::Bucket)];
+    let states = prop_oneof![1 => Just(States::new()), 4 => buckets().prop_map(|bucket| States::from_elem(State::Bucket(bucket, None), 1))];
     let names =
         prop::collection::vec(any::<u8>(), 0..=KEY_BYTES_MAX).prop_map(|name| Key::new(&name));
     (0..DATABASES_MAX, names, states, prop::option::of(pauses())).prop_filter_map(
@@ -124,7 +124,7 @@ fn bucket_record() -> Vec<u8> {
         instant(7),
     );
     bucket.level.deficit = 3;
-    let entry = Entry::from_parts(State::Bucket(bucket), None);
+    let entry = Entry::from_parts(States::from_elem(State::Bucket(bucket, None), 1), None);
     encoded(&Record::Key {
         database: 2,
         key: Key::new(b"ab"),
@@ -286,7 +286,7 @@ proptest! {
         let Record::Key { mut entry, .. } = record;
         let _ = entry.usage(now);
         entry.forget(now);
-        if let State::Bucket(bucket) = *entry.parts().0 {
+        if let [State::Bucket(bucket, _)] = entry.parts().0 {
             for cost in [1, bucket.limit.capacity()] {
                 let draft = entry.draft(&Limit::Bucket(bucket.limit), now).expect("its own limit");
                 let _ = (draft.earliest(cost), draft.standing());

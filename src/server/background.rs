@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::saver::Saver;
@@ -50,6 +51,20 @@ pub(super) async fn save(engine: Arc<Engine>, saver: Arc<Saver>) {
         ) {
             due.saved(saver.save().await.is_ok());
         }
+    }
+}
+
+/// Saves whenever a client asked for it (`BGSAVE`). For ever.
+pub(super) async fn save_on_request(engine: Arc<Engine>, saver: Arc<Saver>) {
+    let asked = Arc::new(Notify::new());
+    let wake = asked.clone();
+    engine.shared.requests.on_request(move || wake.notify_one());
+    loop {
+        while engine.shared.requests.take_snapshot() {
+            // The outcome is logged, and kept for INFO, by the saver.
+            let _ = saver.save().await;
+        }
+        asked.notified().await;
     }
 }
 

@@ -294,14 +294,13 @@ impl Connection {
                 let saved = self.server.saver.save().await;
                 Ok(saved.map(|()| "OK").map_err(|error| format!("ERR {error}")))
             }
-            Pending::BackgroundSave => Ok(if self.server.saver.begin() {
-                Ok("Background saving started")
-            } else {
-                Err("ERR Background save already in progress".to_owned())
-            }),
-            Pending::Shutdown { save } => {
+            Pending::Shutdown { save, force } => {
                 let (answer, answered) = oneshot::channel();
-                let request = ShutdownRequest { save, answer };
+                let request = ShutdownRequest {
+                    save,
+                    force,
+                    answer,
+                };
                 // Without an answer the server stops, and as with Redis that is the answer.
                 let sent = self.server.shutdown_requests.send(request).await;
                 sent.map_err(|_| End::Stopping)?;

@@ -60,6 +60,8 @@ impl Server {
 struct ShutdownRequest {
     /// `SAVE` or `NOSAVE`; without either it depends on the `save` setting.
     save: Option<bool>,
+    /// Stop even if that fails.
+    force: bool,
     /// Gets an error if the server stays up; dropped if it stops.
     answer: oneshot::Sender<Completion>,
 }
@@ -96,6 +98,10 @@ pub async fn serve(
         ));
     }
     tasks.spawn(background::sweep(server.engine.clone()));
+    tasks.spawn(background::save_on_request(
+        server.engine.clone(),
+        server.saver.clone(),
+    ));
     tasks.spawn(background::save(
         server.engine.clone(),
         server.saver.clone(),
@@ -112,6 +118,10 @@ pub async fn serve(
             }
             Some(request) = requests.recv() => match last_save(&server, request.save).await {
                 Ok(()) => break Ok(()),
+                Err(error) if request.force => {
+                    tracing::error!(%error, "SHUTDOWN FORCE: the snapshot failed, and the server stops without it");
+                    break Ok(());
+                }
                 Err(error) => {
                     tracing::error!(%error, "SHUTDOWN: the snapshot failed, so the server stays up");
                     server.gate.set(Phase::Open);

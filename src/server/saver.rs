@@ -41,17 +41,6 @@ impl Saver {
             .unwrap_or_else(|error| Err(format!("the snapshot was broken off: {error}")))
     }
 
-    /// Begins a snapshot, which goes on after the return; false if one is under way already.
-    pub(super) fn begin(self: &Arc<Self>) -> bool {
-        let Some(saving) = self.try_begin() else {
-            return false;
-        };
-        let this = self.clone();
-        // Its outcome is logged, and kept for INFO, by `take`.
-        spawn_blocking(move || this.take(saving));
-        true
-    }
-
     fn try_begin(&self) -> Option<Saving> {
         let shared = &self.engine.shared;
         let now_s = shared.clock.now().as_ns() / SECOND;

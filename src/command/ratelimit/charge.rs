@@ -37,10 +37,9 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         now,
         |entry| -> Result<_, Error> {
             let mut draft = entry.draft(&limit, now)?;
-            draft.book(cost)?;
-            let earliest = draft.earliest(1);
+            draft.charge(0, cost)?;
             draft.commit();
-            Ok(earliest)
+            Ok(entry.draft(&limit, now)?.earliest(1))
         },
     )?;
     context.reply.integer(milliseconds(earliest));

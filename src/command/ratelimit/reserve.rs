@@ -3,9 +3,11 @@
 use crate::command::context::Context;
 use crate::command::decide::{Mode, decide, milliseconds};
 use crate::command::error::Error;
-use crate::command::rules::{self, Call, Waits};
+use crate::command::rules::{self, Call, Rule, Waits};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Earliest;
+use crate::core::limit::Limit;
+use crate::core::units::Span;
 use crate::protocol::Arguments;
 
 /// The row.
@@ -27,10 +29,11 @@ pub const SPEC: Spec = Spec {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let call = Call::parse(arguments, Waits::UpTo)?;
-    if call.rules.len() > 1 {
+    let slides = |rule: &Rule<'_>| matches!(rule.limit, Limit::Sliding(_));
+    if call.max_wait > Span::ZERO && call.rules.iter().any(slides) {
         return Err(Error::argument(
-            "AND",
-            "left out: RL.RESERVE does not book over several rules yet (RL.TAKE takes them)",
+            "max_wait",
+            "0 with SLIDING, which cannot be booked ahead",
         ));
     }
     let outcome = decide(context, &call.rules, Mode::Reserve(call.max_wait))?;

@@ -1,7 +1,7 @@
 //! What the server remembers of one connection between two commands.
 
-use super::spec::Spec;
 use crate::clients::Client;
+use crate::command::spec::Spec;
 use crate::protocol::{OwnedArguments, Protocol};
 use crate::store::Watch;
 use std::sync::Arc;
@@ -79,11 +79,11 @@ pub struct Transaction {
 pub enum Pending {
     /// Write a snapshot.
     Save,
-    /// Begin to write a snapshot, unless one is being written.
-    BackgroundSave,
     /// End the process; `save` as asked for, `None`: if snapshots are on.
     Shutdown {
         /// Write a snapshot first.
         save: Option<bool>,
+        /// End it even if the snapshot cannot be written.
+        force: bool,
     },
 }

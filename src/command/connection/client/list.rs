@@ -1,0 +1,162 @@
+//! CLIENT LIST and CLIENT INFO: a line for each connection.
+
+use super::{TYPE, is_normal};
+use crate::clients::Client;
+use crate::command::connection::Connection;
+use crate::command::context::Context;
+use crate::command::error::Error;
+use crate::command::number;
+use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
+use crate::core::units::{SECOND, Timestamp};
+use crate::protocol::{Arguments, Protocol};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The row of INFO.
+pub const INFO: Spec = Spec {
+    summary: "Describe this connection",
+    reply: "One line of `name=value` pairs, as in CLIENT LIST.",
+    flags: Flags::NOSCRIPT,
+    ..Spec::new("CLIENT|INFO", Group::Connection, Arity::exactly(2), info)
+};
+
+/// The row of LIST.
+pub const LIST: Spec = Spec {
+    summary: "Describe all connections, or some",
+    arguments: &[
+        TYPE,
+        Argument::integer("client-id")
+            .token("ID")
+            .optional()
+            .multiple(),
+    ],
+    reply: "A line of `name=value` pairs for each, in Redis's order. What Tollgate does not measure (the buffers) reads 0, and fd -1.",
+    flags: Flags::ADMIN.and(Flags::NOSCRIPT),
+    ..Spec::new("CLIENT|LIST", Group::Connection, Arity::at_least(2), list)
+};
+
+fn info(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    let mut text = Vec::new();
+    let standing = Standing::of_own(context.connection, "CLIENT|INFO");
+    write_line(
+        &mut text,
+        &context.connection.client,
+        &standing,
+        context.now,
+    );
+    context.reply.verbatim("txt", &text);
+    Ok(())
+}
+
+fn list(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let (option, first) = (arguments.get(2), arguments.get(3));
+    let is = |word: &str| option.is_some_and(|option| option.eq_ignore_ascii_case(word.as_bytes()));
+    let clients = &context.shared.clients;
+    let listed = match (option, first) {
+        (None, _) => clients.all(),
+        (_, Some(kind)) if is("TYPE") && arguments.len() == 4 => {
+            let all = is_normal(kind)?;
+            if all { clients.all() } else { Vec::new() }
+        }
+        (_, Some(_)) if is("ID") => {
+            let mut listed = Vec::new();
+            for id in arguments.iter().skip(3) {
+                let id = number::integer(id).ok_or(Error::redis("ERR Invalid client ID"))?;
+                listed.extend(u64::try_from(id).ok().and_then(|id| clients.find(id)));
+            }
+            listed
+        }
+        _ => return Err(Error::SYNTAX),
+    };
+    let mut text = Vec::new();
+    for client in listed {
+        let standing = if client.id == context.connection.client.id {
+            Standing::of_own(context.connection, "CLIENT|LIST")
+        } else {
+            Standing::of(&client)
+        };
+        write_line(&mut text, &client, &standing, context.now);
+    }
+    context.reply.verbatim("txt", &text);
+    Ok(())
+}
+
+/// What changes with each command: others know it as of the last batch, the connection itself as of now.
+struct Standing {
+    database: u8,
+    protocol: u8,
+    /// Commands queued in a MULTI.
+    queued: Option<u64>,
+    active_at_ns: Option<u64>,
+    command: &'static str,
+}
+
+impl Standing {
+    fn of(client: &Client) -> Self {
+        Self {
+            database: client.database.load(Relaxed),
+            protocol: client.protocol.load(Relaxed),
+            queued: client.queued_plus_one.load(Relaxed).checked_sub(1),
+            active_at_ns: Some(client.active_at_ns.load(Relaxed)),
+            command: *client.last_command.lock(),
+        }
+    }
+
+    fn of_own(connection: &Connection, command: &'static str) -> Self {
+        let transaction = connection.transaction.as_ref();
+        Self {
+            database: connection.database,
+            protocol: match connection.protocol {
+                Protocol::Resp2 => 2,
+                Protocol::Resp3 => 3,
+            },
+            queued: transaction.map(|transaction| transaction.queue.len() as u64),
+            active_at_ns: None,
+            command,
+        }
+    }
+}
+
+fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Timestamp) {
+    let seconds_since = |ns: u64| now.as_ns().saturating_sub(ns) / SECOND;
+    let labels = client.labels.read();
+    let mut flags = String::new();
+    for (set, letter) in [
+        (standing.queued.is_some(), 'x'),
+        (labels.no_evict, 'e'),
+        (labels.no_touch, 'T'),
+    ] {
+        flags.extend(set.then_some(letter));
+    }
+    if flags.is_empty() {
+        flags.push('N');
+    }
+    let head = format!(
+        "id={} addr={} laddr={} fd=-1 name=",
+        client.id, client.peer, client.local
+    );
+    let body = format!(
+        " age={} idle={} flags={flags} db={} sub=0 psub=0 ssub=0 multi={} watch={} \
+         qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 \
+         events=r cmd={} user={} redir=-1 resp={} lib-name=",
+        seconds_since(client.connected_at.as_ns()),
+        standing.active_at_ns.map_or(0, seconds_since),
+        standing.database,
+        standing.queued.map_or(-1, |queued| queued as i64),
+        client.watching.load(Relaxed),
+        standing.command.to_ascii_lowercase(),
+        crate::command::connection::auth::USER,
+        standing.protocol,
+    );
+    let pieces: [&[u8]; 7] = [
+        head.as_bytes(),
+        &labels.name,
+        body.as_bytes(),
+        &labels.library,
+        b" lib-ver=",
+        &labels.library_version,
+        b"\n",
+    ];
+    pieces
+        .iter()
+        .for_each(|piece| text.extend_from_slice(piece));
+}

@@ -1,0 +1,88 @@
+//! CLIENT: connections, this one and the others.
+
+pub mod kill;
+pub mod labels;
+pub mod list;
+pub mod reply;
+
+use crate::command::context::Context;
+use crate::command::error::Error;
+use crate::command::help;
+use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
+use crate::protocol::Arguments;
+
+/// The row.
+pub const SPEC: Spec = Spec {
+    summary: "Look at connections, name them, end them",
+    arguments: &[],
+    reply: "Depends on the subcommand.",
+    subcommands: &[
+        ID,
+        list::INFO,
+        list::LIST,
+        labels::SETNAME,
+        labels::GETNAME,
+        labels::SETINFO,
+        kill::SPEC,
+        labels::NO_EVICT,
+        labels::NO_TOUCH,
+        reply::SPEC,
+        help::row("CLIENT|HELP", Group::Connection),
+    ],
+    ..Spec::new("CLIENT", Group::Connection, Arity::at_least(2), id)
+};
+
+const ID: Spec = Spec {
+    summary: "Return the number of this connection",
+    reply: "An integer; numbers grow and are never reused.",
+    flags: Flags::NOSCRIPT,
+    ..Spec::new("CLIENT|ID", Group::Connection, Arity::exactly(2), id)
+};
+
+/// `ON` or `OFF`.
+const ON_OFF: Argument = Argument::new(
+    "enabled",
+    crate::command::spec::ArgumentKind::OneOf(&[
+        Argument::choice("on", "ON"),
+        Argument::choice("off", "OFF"),
+    ]),
+);
+
+fn id(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    context.reply.integer(context.connection.client.id as i64);
+    Ok(())
+}
+
+/// Reads `ON` or `OFF`.
+fn on_off(word: &[u8]) -> Result<bool, Error> {
+    match word.to_ascii_uppercase().as_slice() {
+        b"ON" => Ok(true),
+        b"OFF" => Ok(false),
+        _ => Err(Error::SYNTAX),
+    }
+}
+
+/// Checks a `TYPE`: true for the type that every connection here has.
+fn is_normal(word: &[u8]) -> Result<bool, Error> {
+    match word.to_ascii_lowercase().as_slice() {
+        b"normal" => Ok(true),
+        b"master" | b"replica" | b"slave" | b"pubsub" => Ok(false),
+        _ => Err(Error::redis(format!(
+            "ERR Unknown client type '{}'",
+            Error::quoted(word)
+        ))),
+    }
+}
+
+/// `TYPE type`, for the documentation.
+const TYPE: Argument = Argument::new(
+    "client-type",
+    crate::command::spec::ArgumentKind::OneOf(&[
+        Argument::choice("normal", "NORMAL"),
+        Argument::choice("master", "MASTER"),
+        Argument::choice("replica", "REPLICA"),
+        Argument::choice("pubsub", "PUBSUB"),
+    ]),
+)
+.token("TYPE")
+.optional();

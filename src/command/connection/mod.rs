@@ -1,0 +1,11 @@
+//! The connection itself: what the server remembers of it, and the commands that change that.
+
+pub mod auth;
+pub mod client;
+pub mod hello;
+pub mod ping;
+pub mod reset;
+pub mod select;
+mod state;
+
+pub use state::{Connection, Pending, QUEUED_BYTES_MAX, QUEUED_MAX, Replies, Transaction};

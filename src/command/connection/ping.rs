@@ -1,0 +1,32 @@
+//! PING and ECHO: is anybody there.
+
+use crate::command::context::Context;
+use crate::command::error::Error;
+use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
+use crate::protocol::Arguments;
+
+/// The row of PING.
+pub const PING: Spec = Spec {
+    summary: "Ask whether the server answers",
+    arguments: &[Argument::string("message").optional()],
+    reply: "PONG, or the message.",
+    flags: Flags::FAST,
+    ..Spec::new("PING", Group::Connection, Arity::between(1, 2), ping)
+};
+
+/// The row of ECHO.
+pub const ECHO: Spec = Spec {
+    summary: "Send back the message",
+    arguments: &[Argument::string("message")],
+    reply: "The message, byte for byte.",
+    flags: Flags::FAST,
+    ..Spec::new("ECHO", Group::Connection, Arity::exactly(2), ping)
+};
+
+fn ping(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    match arguments.get(1) {
+        Some(message) => context.reply.bulk(message),
+        None => context.reply.simple("PONG"),
+    }
+    Ok(())
+}

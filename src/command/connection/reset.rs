@@ -1,0 +1,53 @@
+//! QUIT and RESET: end the connection, or begin it anew.
+
+use super::state::Replies;
+use crate::command::context::Context;
+use crate::command::error::Error;
+use crate::command::spec::{Arity, Flags, Group, Spec};
+use crate::command::transaction::drop_watches;
+use crate::protocol::{Arguments, Protocol};
+
+const FLAGS: Flags = Flags::NO_AUTH
+    .and(Flags::FAST)
+    .and(Flags::NOSCRIPT)
+    .and(Flags::IN_MULTI);
+
+/// The row of QUIT.
+pub const QUIT: Spec = Spec {
+    summary: "Close the connection",
+    reply: "OK; the connection is closed after it.",
+    flags: FLAGS,
+    ..Spec::new("QUIT", Group::Connection, Arity::at_least(1), quit)
+};
+
+/// The row of RESET.
+pub const RESET: Spec = Spec {
+    summary: "Put the connection back as it was when it began",
+    reply: "RESET. The transaction and the watches are dropped, the name is forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
+    flags: FLAGS,
+    ..Spec::new("RESET", Group::Connection, Arity::exactly(1), reset)
+};
+
+fn quit(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    context.connection.closing = true;
+    context.reply.ok();
+    Ok(())
+}
+
+fn reset(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    drop_watches(context);
+    let connection = &mut *context.connection;
+    connection.transaction = None;
+    connection.database = 0;
+    connection.protocol = Protocol::Resp2;
+    connection.replies = Replies::On;
+    connection.authenticated = !context.shared.settings.requires_password();
+    let mut labels = connection.client.labels.write();
+    // What the library says of itself stays true.
+    labels.name.clear();
+    (labels.no_evict, labels.no_touch) = (false, false);
+    drop(labels);
+    context.reply.set_protocol(Protocol::Resp2);
+    context.reply.simple("RESET");
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! INFO: how the server stands, in sections of `name:value` lines.
+//!
+//! Redis's names where the number is the same thing, and no line for what is not measured.
+
+use super::{REDIS_VERSION, VERSION, process};
+use crate::command::context::Context;
+use crate::command::error::Error;
+use crate::command::spec::{Argument, Arity, Group, Spec};
+use crate::core::units::SECOND;
+use crate::protocol::Arguments;
+use crate::store::DATABASES_MAX;
+use std::fmt::{Display, Write as _};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The row.
+pub const SPEC: Spec = Spec {
+    summary: "Tell how the server stands",
+    arguments: &[Argument::string("section").optional().multiple()],
+    reply: "Lines of `name:value` in sections: server, clients, memory, persistence, stats, ratelimit, replication, cluster, keyspace; all of them unless some are named (`default`, `all` and `everything` name all).",
+    ..Spec::new("INFO", Group::Server, Arity::at_least(1), run)
+};
+
+/// A section: its name, and what writes its lines.
+type Section = (&'static str, fn(&mut Lines, &Context<'_>));
+
+const SECTIONS: [Section; 9] = [
+    ("Server", server),
+    ("Clients", clients),
+    ("Memory", memory),
+    ("Persistence", persistence),
+    ("Stats", statistics),
+    ("Ratelimit", rate_limit),
+    ("Replication", replication),
+    ("Cluster", cluster),
+    ("Keyspace", keyspace),
+];
+
+/// The text so far.
+struct Lines(String);
+
+impl Lines {
+    fn line(&mut self, name: &str, value: impl Display) {
+        // Writing to a text cannot fail.
+        let _ = write!(self.0, "{name}:{value}\r\n");
+    }
+}
+
+fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    // So that INFO counts itself and what its batch did before it, as in Redis.
+    context.shared.metrics.add(context.tally.take());
+    let asked = arguments.tail(1);
+    let wanted = |section: &str| {
+        asked.is_empty()
+            || asked.iter().any(|word| {
+                let names = [section, "all", "default", "everything"];
+                names
+                    .iter()
+                    .any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
+            })
+    };
+    let mut lines = Lines(String::with_capacity(2048));
+    for (name, write) in SECTIONS {
+        if !wanted(name) {
+            continue;
+        }
+        if !lines.0.is_empty() {
+            lines.0.push_str("\r\n");
+        }
+        lines.0.push_str("# ");
+        lines.0.push_str(name);
+        lines.0.push_str("\r\n");
+        write(&mut lines, context);
+    }
+    context.reply.verbatim("txt", lines.0.as_bytes());
+    Ok(())
+}
+
+fn server(lines: &mut Lines, context: &Context<'_>) {
+    let (shared, now) = (context.shared, context.now);
+    let up_s = now.since(shared.started_at) / SECOND;
+    lines.line("redis_version", REDIS_VERSION);
+    lines.line("tollgate_version", VERSION);
+    lines.line("redis_mode", "standalone");
+    lines.line("os", process::system());
+    lines.line("arch_bits", usize::BITS);
+    lines.line("process_id", std::process::id());
+    lines.line("run_id", &shared.run_id);
+    lines.line("tcp_port", shared.settings.port());
+    lines.line("server_time_usec", now.as_ns() / 1000);
+    lines.line("uptime_in_seconds", up_s);
+    lines.line("uptime_in_days", up_s / 86_400);
+    let clock = if shared.clock.is_manual() {
+        "manual"
+    } else {
+        "system"
+    };
+    lines.line("clock", clock);
+}
+
+fn clients(lines: &mut Lines, context: &Context<'_>) {
+    let connected = context.shared.clients.all();
+    let watching = connected.iter().map(|client| client.watching.load(Relaxed));
+    let (watchers, watched) = watching
+        .filter(|&keys| keys > 0)
+        .fold((0, 0), |(clients, keys), more| (clients + 1, keys + more));
+    lines.line("connected_clients", connected.len());
+    lines.line("maxclients", context.shared.settings.maxclients());
+    lines.line("blocked_clients", 0);
+    lines.line("watching_clients", watchers);
+    lines.line("total_watched_keys", watched);
+}
+
+/// There is no allocator of our own that counts: `used_memory` is what is resident, like `used_memory_rss`.
+fn memory(lines: &mut Lines, _: &Context<'_>) {
+    if let Some(bytes) = process::resident_bytes() {
+        lines.line("used_memory", bytes);
+        lines.line("used_memory_human", process::human(bytes));
+        lines.line("used_memory_rss", bytes);
+        lines.line("used_memory_rss_human", process::human(bytes));
+    }
+    lines.line("maxmemory", 0);
+    lines.line("maxmemory_human", "0B");
+    lines.line("maxmemory_policy", "noeviction");
+}
+
+fn persistence(lines: &mut Lines, context: &Context<'_>) {
+    let report = context.shared.saves.report();
+    let changes = context.shared.metrics.changes();
+    let now_s = context.now.as_ns() / SECOND;
+    let running_s = report
+        .running_since_s
+        .map(|since| now_s.saturating_sub(since));
+    let or_none = |seconds: Option<u64>| seconds.map_or(-1, |seconds| seconds as i64);
+    let status = if report.last_error.is_none() {
+        "ok"
+    } else {
+        "err"
+    };
+    lines.line("loading", 0);
+    lines.line("async_loading", 0);
+    lines.line("rdb_changes_since_last_save", report.changes_since(changes));
+    lines.line(
+        "rdb_bgsave_in_progress",
+        u8::from(report.running_since_s.is_some()),
+    );
+    lines.line("rdb_last_save_time", report.last_save_s);
+    lines.line("rdb_last_bgsave_status", status);
+    let last_s = report.last_duration.map(|took| took.as_secs());
+    lines.line("rdb_last_bgsave_time_sec", or_none(last_s));
+    lines.line("rdb_current_bgsave_time_sec", or_none(running_s));
+    if let Some(error) = &report.last_error {
+        lines.line("rdb_last_bgsave_error", error.escape_debug());
+    }
+    lines.line("aof_enabled", 0);
+}
+
+fn statistics(lines: &mut Lines, context: &Context<'_>) {
+    let totals = context.shared.metrics.totals();
+    lines.line("total_connections_received", totals.connections);
+    lines.line("total_commands_processed", totals.tally.commands);
+    lines.line("rejected_connections", totals.rejected_connections);
+    lines.line("expired_keys", totals.forgotten_keys);
+    lines.line("evicted_keys", 0);
+    lines.line("pubsub_channels", 0);
+    lines.line("pubsub_patterns", 0);
+    lines.line("total_error_replies", totals.tally.errors);
+}
+
+fn rate_limit(lines: &mut Lines, context: &Context<'_>) {
+    let totals = context.shared.metrics.totals();
+    lines.line("granted_total", totals.tally.granted);
+    lines.line("denied_total", totals.tally.denied);
+    lines.line("forgotten_keys_total", totals.forgotten_keys);
+}
+
+fn replication(lines: &mut Lines, context: &Context<'_>) {
+    lines.line("role", "master");
+    lines.line("connected_slaves", 0);
+    lines.line("master_failover_state", "no-failover");
+    lines.line("master_replid", &context.shared.run_id);
+    lines.line("master_repl_offset", 0);
+}
+
+fn cluster(lines: &mut Lines, _: &Context<'_>) {
+    lines.line("cluster_enabled", 0);
+}
+
+fn keyspace(lines: &mut Lines, context: &Context<'_>) {
+    for database in 0..DATABASES_MAX {
+        let keys = context.shared.store.len(database);
+        if keys > 0 {
+            // Every limit key goes by itself.
+            let value = format_args!("keys={keys},expires={keys},avg_ttl=0");
+            lines.line(&format!("db{database}"), value);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A key as one call sees it: under the call's own parameters, not yet changed.
+
+use super::booked::{Booked, Charge};
+use super::bucket::Bucket;
+use super::decision::{Earliest, Refusal, Standing};
+use super::entry::{Entry, States};
+use super::limit::{Limit, PeriodLimit};
+use super::log::{self, Log};
+use super::pause::Pause;
+use super::sliding::Sliding;
+use super::state::State;
+use super::timeline::{Booking, Timeline};
+use super::units::{Timestamp, Wait};
+use super::window::Window;
+use smallvec::SmallVec;
+
+/// Bookings ahead that a key may hold unless told otherwise: some megabytes.
+pub const BOOKINGS_MAX: usize = 100_000;
+
+/// A key as one call sees it: ask it, charge it, and [`commit`](Self::commit) it, or drop it.
+///
+/// Small states are copied. Bookings and logs are not: they stay where they are, and what the call adds
+/// to them waits beside them for the commit.
+///
+/// The methods with an index speak of one limit of a policy; those without, of the only one.
+pub struct Draft<'a> {
+    states: &'a mut States,
+    pause: &'a mut Option<Pause>,
+    seen: SmallVec<[Seen; 1]>,
+    now: Timestamp,
+    pause_until: Timestamp,
+    bookings_max: usize,
+}
+
+enum Seen {
+    Bucket(Booked),
+    Window(Window),
+    Sliding(Sliding),
+    Log(PeriodLimit, Option<log::Pending>),
+}
+
+impl<'a> Draft<'a> {
+    /// The key under `limits` at `now`. Under a policy its states need not be of their number and kinds.
+    pub(super) fn new(
+        entry: &'a mut Entry,
+        limits: &[Limit],
+        under_policy: bool,
+        now: Timestamp,
+    ) -> Result<Self, Refusal> {
+        let pause_until = entry.paused_until();
+        let Entry { states, pause } = entry;
+        let fits = states.is_empty() || states.len() == limits.len();
+        if !fits && !under_policy {
+            return Err(Refusal::WrongKind);
+        }
+        states.iter_mut().for_each(|state| state.settle(now));
+        let drained = pause.filter(|pause| pause.drains).map(|pause| pause.until);
+        let mut seen = SmallVec::new();
+        for (index, limit) in limits.iter().enumerate() {
+            let found = states
+                .get(index)
+                .map_or(Ok(None), |state| see(state, limit, now))?;
+            seen.push(match found {
+                Some(seen) => seen,
+                // A policy may put another kind in a place that has counted; it must not mint a burst.
+                None if states
+                    .get(index)
+                    .is_some_and(|state| !matches!(state, State::Empty)) =>
+                {
+                    if !under_policy {
+                        return Err(Refusal::WrongKind);
+                    }
+                    begin(limit, now, Some(now))
+                }
+                None => begin(limit, now, drained),
+            });
+        }
+        Ok(Self {
+            states,
+            pause,
+            seen,
+            now,
+            pause_until,
+            bookings_max: BOOKINGS_MAX,
+        })
+    }
+
+    /// With another bound on the bookings that the key may hold ahead.
+    pub fn with_bookings_max(self, bookings_max: usize) -> Self {
+        Self {
+            bookings_max,
+            ..self
+        }
+    }
+
+    /// When `cost` could go.
+    pub fn earliest(&self, cost: u64) -> Earliest {
+        self.earliest_from(0, cost, 0)
+    }
+
+    /// When `cost` could go under limit `index`, `from` nanoseconds from now at the earliest; a wait from now.
+    pub fn earliest_from(&self, index: usize, cost: u64, from: u64) -> Earliest {
+        let (now, pause_until) = (self.now, self.pause_until);
+        // Windows and logs know no other reason to wait than a pause.
+        let not_before = pause_until.max(now.after_ns(from));
+        match &self.seen[index] {
+            Seen::Bucket(booked) => {
+                booked.earliest(self.ahead(index), cost, now, pause_until, from)
+            }
+            Seen::Window(window) => window.earliest(cost, now, not_before),
+            Seen::Sliding(sliding) => sliding.earliest(cost, now, not_before),
+            Seen::Log(limit, _) => log_of(self.states, index, &Log::new(*limit))
+                .earliest(*limit, cost, now, not_before),
+        }
+    }
+
+    /// How the key stands under the call's limit.
+    pub fn standing(&self) -> Standing {
+        self.standing_of(0)
+    }
+
+    /// How the key stands under limit `index`.
+    pub fn standing_of(&self, index: usize) -> Standing {
+        let (now, pause_until) = (self.now, self.pause_until);
+        match &self.seen[index] {
+            Seen::Bucket(booked) => booked.standing(self.ahead(index), now, pause_until),
+            Seen::Window(window) => window.standing(now, pause_until),
+            Seen::Sliding(sliding) => sliding.standing(now, pause_until),
+            Seen::Log(limit, pending) => log_of(self.states, index, &Log::new(*limit))
+                .standing_with(*limit, *pending, now, pause_until),
+        }
+    }
+
+    /// True if the key is paused.
+    pub fn is_paused(&self) -> bool {
+        self.pause_until > self.now
+    }
+
+    /// Charges `cost` at its earliest slot.
+    ///
+    /// # Errors
+    /// The debt or the bookings would be more than a key may hold.
+    pub fn book(&mut self, cost: u64) -> Result<(), Refusal> {
+        let wait = match self.earliest(cost) {
+            Earliest::After(wait) => wait,
+            Earliest::Never => Wait::ZERO,
+        };
+        self.book_at(
+            0,
+            Charge {
+                cost,
+                wait,
+                ticket: 0,
+            },
+        )
+    }
+
+    /// Charges a cost under limit `index` at a slot at which it could go.
+    ///
+    /// # Errors
+    /// As [`Self::book`].
+    pub fn book_at(&mut self, index: usize, charge: Charge) -> Result<(), Refusal> {
+        let (now, pause_until, most) = (self.now, self.pause_until, self.bookings_max);
+        let not_before =
+            pause_until.max(now.after_ns(u64::try_from(charge.wait.ceil_ns()).unwrap_or(u64::MAX)));
+        match &mut self.seen[index] {
+            Seen::Bucket(booked) => {
+                let timeline = self.states.get(index).and_then(timeline_of);
+                booked.book(timeline, charge, now, pause_until, most)
+            }
+            Seen::Window(window) => window.book(charge.cost, now, not_before, most),
+            Seen::Sliding(sliding) => {
+                sliding.book(charge.cost, now);
+                Ok(())
+            }
+            Seen::Log(limit, pending) => {
+                let empty = Log::new(*limit);
+                let log = log_of(self.states, index, &empty);
+                *pending = Some(log.place(*limit, charge.cost, now, not_before, most)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Charges `cost` under limit `index` without asking, into debt if need be.
+    ///
+    /// # Errors
+    /// As [`Self::book`].
+    pub fn charge(&mut self, index: usize, cost: u64) -> Result<(), Refusal> {
+        let (now, pause_until, most) = (self.now, self.pause_until, self.bookings_max);
+        match &mut self.seen[index] {
+            Seen::Bucket(booked) => booked.charge(cost, now, pause_until),
+            Seen::Window(window) => window.charge(cost, now, most),
+            Seen::Sliding(sliding) => {
+                sliding.book(cost, now);
+                Ok(())
+            }
+            Seen::Log(limit, pending) => {
+                let empty = Log::new(*limit);
+                *pending = Some(log_of(self.states, index, &empty).place_unasked(cost, now, most)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes the draft the key's state.
+    pub fn commit(self) {
+        self.states.truncate(self.seen.len());
+        self.states.resize_with(self.seen.len(), State::default);
+        for (state, seen) in self.states.iter_mut().zip(self.seen) {
+            *state = match seen {
+                Seen::Bucket(booked) => {
+                    // The drain that a pause left is in the bucket now.
+                    if let Some(pause) = self.pause {
+                        pause.drains = false;
+                    }
+                    let mut timeline = match state {
+                        State::Bucket(_, timeline) => timeline.take(),
+                        _ => None,
+                    };
+                    let bucket = booked.commit(&mut timeline);
+                    State::Bucket(bucket, timeline)
+                }
+                Seen::Window(window) => State::Window(window),
+                Seen::Sliding(sliding) => State::Sliding(sliding),
+                Seen::Log(limit, pending) => {
+                    let mut log = match std::mem::take(state) {
+                        State::Log(log) => log,
+                        _ => Log::new(limit),
+                    };
+                    if let Some(pending) = pending {
+                        log.push(limit, pending, self.now);
+                    }
+                    State::Log(log)
+                }
+            };
+        }
+    }
+
+    fn ahead(&self, index: usize) -> &[Booking] {
+        self.states
+            .get(index)
+            .and_then(timeline_of)
+            .map_or(&[], |timeline| &timeline.ahead)
+    }
+}
+
+/// A state under the call's limit, `None` if it is of another kind.
+fn see(state: &State, limit: &Limit, now: Timestamp) -> Result<Option<Seen>, Refusal> {
+    Ok(Some(match (limit, state) {
+        (Limit::Bucket(limit), State::Bucket(bucket, timeline)) => {
+            Seen::Bucket(Booked::new(bucket, timeline.as_deref(), *limit, now)?)
+        }
+        (Limit::Window(limit), State::Window(window)) => {
+            Seen::Window(window.clone().adopt(*limit, now))
+        }
+        (Limit::Sliding(limit), State::Sliding(sliding)) => {
+            Seen::Sliding(sliding.adopt(*limit, now))
+        }
+        (Limit::Log(limit), State::Log(_)) => Seen::Log(*limit, None),
+        _ => return Ok(None),
+    }))
+}
+
+/// A limit that begins at `now`; a bucket with the drain of a pause that ended, or ends, at `drained`.
+fn begin(limit: &Limit, now: Timestamp, drained: Option<Timestamp>) -> Seen {
+    match limit {
+        Limit::Bucket(limit) => {
+            let mut bucket = Bucket::new(*limit, now);
+            if let Some(at) = drained {
+                bucket.drain_to(at);
+            }
+            Seen::Bucket(Booked::fresh(bucket))
+        }
+        Limit::Window(limit) => Seen::Window(Window::new(*limit)),
+        Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now)),
+        Limit::Log(limit) => Seen::Log(*limit, None),
+    }
+}
+
+/// The log of a state, or `empty` if there is none.
+fn log_of<'a>(states: &'a States, index: usize, empty: &'a Log) -> &'a Log {
+    match states.get(index) {
+        Some(State::Log(log)) => log,
+        _ => empty,
+    }
+}
+
+fn timeline_of(state: &State) -> Option<&Timeline> {
+    match state {
+        State::Bucket(_, timeline) => timeline.as_deref(),
+        _ => None,
+    }
+}

@@ -1,0 +1,199 @@
+//! What one limit of a key has counted: one variant an algorithm.
+
+use super::bucket::Bucket;
+use super::decision::{Earliest, LimitUsage, Standing};
+use super::limit::Limit;
+use super::log::Log;
+use super::sliding::Sliding;
+use super::timeline::{Booking, Timeline, Trajectory};
+use super::units::{Timestamp, Wait};
+use super::window::Window;
+
+/// What one limit of a key has counted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum State {
+    /// Nothing yet.
+    #[default]
+    Empty,
+    /// A token bucket or GCRA, and its bookings where one number does not say it all.
+    Bucket(Bucket, Option<Box<Timeline>>),
+    /// A fixed window.
+    Window(Window),
+    /// A sliding window counter.
+    Sliding(Sliding),
+    /// A sliding log.
+    Log(Log),
+}
+
+impl State {
+    /// Works in what has come due. Changes nothing that can be told.
+    pub fn settle(&mut self, now: Timestamp) {
+        if let Self::Bucket(bucket, timeline) = self
+            && let Some(bookings) = timeline
+        {
+            bookings.settle(bucket, now);
+            if bookings.is_empty() {
+                *timeline = None;
+            }
+        }
+    }
+
+    /// True if it cannot be told from a state that never was.
+    pub fn is_over(&self, now: Timestamp, pause_until: Timestamp) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Bucket(bucket, None) => bucket.is_full(now, pause_until),
+            Self::Bucket(bucket, Some(timeline)) => {
+                let mut bucket = *bucket;
+                timeline.due(&mut bucket, now) == timeline.ahead.len()
+                    && bucket.is_full(now, pause_until)
+            }
+            Self::Window(window) => pause_until <= now && window.is_over(now),
+            Self::Sliding(sliding) => pause_until <= now && sliding.is_over(now),
+            Self::Log(log) => pause_until <= now && log.is_over(now),
+        }
+    }
+
+    /// The time until [`Self::is_over`] holds.
+    pub fn over_after(&self, now: Timestamp, pause_until: Timestamp) -> Wait {
+        self.standing(now, pause_until)
+            .map_or(Wait::ZERO, |standing| standing.reset_after)
+    }
+
+    /// How it stands under its own limit; `None` if there is nothing.
+    fn standing(&self, now: Timestamp, pause_until: Timestamp) -> Option<Standing> {
+        Some(match self {
+            Self::Empty => return None,
+            Self::Bucket(bucket, None) => bucket.standing(now, pause_until),
+            Self::Bucket(bucket, Some(timeline)) => {
+                let (bucket, ahead) = settled(bucket, timeline, now);
+                let standing = bucket.standing(now, pause_until);
+                if ahead.is_empty() {
+                    return Some(standing);
+                }
+                let line = Trajectory::new(&bucket, ahead, None);
+                let now_or_never = if bucket.start(now, pause_until) > now {
+                    0
+                } else {
+                    line.remaining(now)
+                };
+                let reset_after = line.reset_after(now).max(standing.reset_after);
+                Standing {
+                    remaining: now_or_never,
+                    reset_after,
+                }
+            }
+            Self::Window(window) => window.standing(now, pause_until),
+            Self::Sliding(sliding) => sliding.standing(now, pause_until),
+            Self::Log(log) => log.standing(log.limit, now, pause_until),
+        })
+    }
+
+    /// What `RL.USAGE` tells of it; `None` if there is nothing.
+    pub fn usage(&self, now: Timestamp, pause_until: Timestamp) -> Option<LimitUsage> {
+        let standing = self.standing(now, pause_until)?;
+        let (limit, (used, booked), next) = match self {
+            Self::Empty => return None,
+            Self::Bucket(bucket, timeline) => {
+                let (bucket, ahead) = match timeline {
+                    Some(timeline) => settled(bucket, timeline, now),
+                    None => (*bucket, &[][..]),
+                };
+                let (used, booked) = bucket.used_and_booked(now, pause_until);
+                let listed = ahead
+                    .iter()
+                    .fold(0u64, |sum, booking| sum.saturating_add(booking.cost));
+                let next = if ahead.is_empty() {
+                    bucket.earliest(1, now, pause_until)
+                } else {
+                    let permits = bucket.limit.rate().permits();
+                    let slot = Trajectory::new(&bucket, ahead, None)
+                        .earliest(1, bucket.start(now, pause_until));
+                    let wait = slot.saturating_sub(u128::from(now.as_ns()) * u128::from(permits));
+                    Earliest::After(Wait::quotient(wait, permits))
+                };
+                (
+                    Limit::Bucket(bucket.limit),
+                    (used, booked.saturating_add(listed)),
+                    next,
+                )
+            }
+            Self::Window(window) => (
+                Limit::Window(window.limit),
+                window.used_and_booked(now),
+                window.earliest(1, now, pause_until),
+            ),
+            Self::Sliding(sliding) => {
+                let used = (sliding.load_rounded_up(now), 0);
+                (
+                    Limit::Sliding(sliding.limit),
+                    used,
+                    sliding.earliest(1, now, pause_until),
+                )
+            }
+            Self::Log(log) => (
+                Limit::Log(log.limit),
+                log.used_and_booked(now),
+                log.earliest(log.limit, 1, now, pause_until),
+            ),
+        };
+        let wait = match next {
+            Earliest::After(wait) => wait,
+            // A capacity is at least 1.
+            Earliest::Never => Wait::ZERO,
+        };
+        Some(LimitUsage {
+            limit,
+            used,
+            booked,
+            wait,
+            standing,
+        })
+    }
+
+    /// Gives back up to `cost` unused permits; how many came back. Windows and logs give nothing back.
+    pub fn refund(&mut self, cost: u64, now: Timestamp, pause_until: Timestamp) -> u64 {
+        match self {
+            Self::Bucket(bucket, _) => bucket.refund(cost, now, pause_until),
+            Self::Empty | Self::Window(_) | Self::Sliding(_) | Self::Log(_) => 0,
+        }
+    }
+
+    /// A pause that ended left a bucket drained; a new one starts from there.
+    pub fn forget_drain(&mut self) {
+        if let Self::Bucket(bucket, timeline) = self {
+            bucket.undrained = None;
+            timeline
+                .iter_mut()
+                .for_each(|timeline| timeline.shelved.clear());
+        }
+    }
+
+    /// A pause ends at `at`: at most one permit is there then. False if there is no bucket to drain.
+    pub fn drain_to(&mut self, at: Timestamp) -> bool {
+        let Self::Bucket(bucket, timeline) = self else {
+            return false;
+        };
+        match timeline {
+            Some(timeline) => timeline.drain_to(bucket, at),
+            None => bucket.drain_to(at),
+        }
+        true
+    }
+
+    /// A pause ended early.
+    pub fn resume(&mut self, now: Timestamp) {
+        if let Self::Bucket(bucket, timeline) = self {
+            match timeline {
+                Some(timeline) => timeline.resume(bucket, now),
+                None => bucket.resume(now),
+            }
+        }
+    }
+}
+
+fn settled<'a>(bucket: &Bucket, timeline: &'a Timeline, now: Timestamp) -> (Bucket, &'a [Booking]) {
+    let mut bucket = *bucket;
+    let due = timeline.due(&mut bucket, now);
+    (bucket, &timeline.ahead[due..])
+}
