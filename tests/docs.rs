@@ -1,4 +1,5 @@
 //! The pages that are written from the code are those that the code writes.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use std::{env, fs, path::Path};
 

@@ -1,5 +1,6 @@
 //! What the compiler does not check: which module may know which, that every command is documented and played,
 //! that nothing sleeps, and that files stay readable.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use std::collections::BTreeSet;
 use std::{fs, path::Path, path::PathBuf};

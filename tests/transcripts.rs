@@ -17,6 +17,7 @@
 //! Behind the name in parentheses: `password=...`, `clock=system`, and `only=2` for RESP2 alone.
 //!
 //! `UPDATE_TRANSCRIPTS=1` writes the replies that came; read what has changed before you commit it.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use bytes::BytesMut;
 use std::collections::BTreeMap;

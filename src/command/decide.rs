@@ -4,7 +4,7 @@ use super::context::Context;
 use super::error::Error;
 use super::rules::Rule;
 use crate::core::booked::Charge;
-use crate::core::decision::Earliest;
+use crate::core::decision::{Earliest, Refusal};
 use crate::core::draft::Draft;
 use crate::core::entry::Entry;
 use crate::core::units::{Span, Timestamp, Wait};
@@ -35,6 +35,16 @@ pub struct Row {
     pub reset_after: Wait,
     /// The key is paused.
     pub paused: bool,
+}
+
+impl Row {
+    fn fits_reply(&self) -> bool {
+        let earliest_fits = match self.earliest {
+            Earliest::After(wait) => wait.fits_reply(),
+            Earliest::Never => true,
+        };
+        earliest_fits && self.reset_after.fits_reply()
+    }
 }
 
 /// The answer to a call.
@@ -119,6 +129,10 @@ fn on_entries(
             reset_after: standing.reset_after,
             paused,
         });
+    }
+    let says_times = !matches!(mode, Mode::Reserve(_));
+    if says_times && !rows.iter().all(Row::fits_reply) {
+        return Err(Refusal::BeyondReply.into());
     }
     if spends {
         drafts.into_iter().for_each(Draft::commit);

@@ -129,6 +129,12 @@ impl fmt::Display for Error {
                     "ERR rate must be one under which what the key owes can be held exactly"
                 )
             }
+            Self::Refused(Refusal::BeyondReply) => {
+                write!(
+                    f,
+                    "ERR rate must be one under which the time to refill fits 64 bits of milliseconds"
+                )
+            }
             Self::Refused(Refusal::WrongKind) => {
                 write!(
                     f,

@@ -16,7 +16,7 @@
 use super::decision::{Earliest, Refusal, Standing};
 use super::gcra;
 use super::limit::{BucketLimit, Keeps, Rate};
-use super::units::{MILLISECOND, Span, Timestamp, Wait};
+use super::units::{Span, Timestamp, Wait};
 use super::wide::{compare_products, multiply_divide_ceil, multiply_divide_floor};
 use std::cmp::Ordering;
 
@@ -94,12 +94,25 @@ impl Bucket {
     ) -> Result<(), Refusal> {
         let at = self.start(now, pause_until);
         let rate = self.limit.rate();
-        let debt_max = u128::from(Span::MAX.as_ns()) * u128::from(rate.permits());
-        let deficit = u128::from(cost)
+        let charge = u128::from(cost)
             .checked_mul(rate.per_ns())
-            .and_then(|charge| charge.checked_add(self.deficit_at(at)))
-            .filter(|deficit| deficit.saturating_sub(self.limit.scaled_capacity()) <= debt_max)
             .ok_or(Refusal::DebtTooLarge)?;
+        let before = self.deficit_at(at);
+        let deficit = before
+            .checked_add(charge)
+            .filter(|deficit| *deficit <= DEFICIT_MAX);
+        let deficit = deficit.ok_or(Refusal::DebtTooLarge)?;
+        // Debt that was carried over from other parameters may be more already; then this charge alone counts.
+        let debt_max = u128::from(Span::MAX.as_ns()) * u128::from(rate.permits());
+        let debt = |deficit: u128| deficit.saturating_sub(self.limit.scaled_capacity());
+        let charged = if debt(before) > debt_max {
+            charge
+        } else {
+            debt(deficit)
+        };
+        if charged > debt_max {
+            return Err(Refusal::DebtTooLarge);
+        }
         self.undrained = None;
         self.settle(deficit, at);
         self.promised_after_pause = at > now && (self.promised_after_pause || pause_until > now);
@@ -191,7 +204,8 @@ impl Bucket {
         if let Some(undrained) = self.undrained.take() {
             self.level = undrained;
         }
-        self.settle(self.deficit_at(now).max(self.drained_deficit()), now);
+        let deficit = self.deficit_at(now).max(self.drained_deficit());
+        self.level = Level { deficit, base: now };
     }
 
     /// This bucket under other parameters: settled at the old rate, then carried over.
@@ -200,7 +214,7 @@ impl Bucket {
     /// time if the rate rises and its permits if it falls. Rounded up to a unit of the new rate.
     ///
     /// # Errors
-    /// [`Refusal::CarryTooLarge`] if the result cannot be held, or would take 2^54 ms to refill.
+    /// [`Refusal::CarryTooLarge`] if the result cannot be held.
     pub fn adopt(&self, limit: BucketLimit, now: Timestamp) -> Result<Self, Refusal> {
         if self.limit.same_numbers(&limit) {
             return Ok(Self { limit, ..*self });
@@ -234,10 +248,7 @@ impl Bucket {
         if self.limit.keeps() == Keeps::Time || new.keeps() == Keeps::Time {
             carried = carried.max(gcra::same_time(deficit, old_rate, new_rate)?);
         }
-        // The longest time that replies can carry with room to spare.
-        let longest = (1u128 << 54) * u128::from(MILLISECOND);
-        let holds = carried <= DEFICIT_MAX && carried / u128::from(new_rate.permits()) < longest;
-        holds.then_some(carried)
+        Some(carried).filter(|carried| *carried <= DEFICIT_MAX)
     }
 
     /// The deficit as of `at`. The base never moves back: of two threads that read the clock one after

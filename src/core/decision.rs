@@ -63,6 +63,8 @@ pub enum Refusal {
     DebtTooLarge,
     /// What the key owes cannot be held exactly under the new parameters.
     CarryTooLarge,
+    /// A time that the reply would have to say does not fit its 64 bits.
+    BeyondReply,
     /// The key holds another kind of limit.
     WrongKind,
     /// The key holds as many bookings ahead as it may.

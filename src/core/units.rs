@@ -139,6 +139,12 @@ impl Wait {
         self.ceil_ns() <= u128::from(span.0)
     }
 
+    /// True if its milliseconds fit the 64 bits of a reply. Only debt that changes of parameters blew up
+    /// does not: it would take 292 million years.
+    pub fn fits_reply(self) -> bool {
+        self.ceil_ns() <= i64::MAX as u128 * MILLISECOND as u128
+    }
+
     /// Nanoseconds, rounded up.
     pub fn ceil_ns(self) -> u128 {
         self.whole_ns

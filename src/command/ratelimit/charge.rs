@@ -6,6 +6,7 @@ use crate::command::decide::milliseconds;
 use crate::command::error::Error;
 use crate::command::rules;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::core::decision::Refusal;
 use crate::protocol::Arguments;
 
 /// The row.
@@ -38,6 +39,9 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         |entry| -> Result<_, Error> {
             let mut draft = entry.draft(&limit, now)?;
             draft.charge(0, cost)?;
+            if !draft.standing().reset_after.fits_reply() {
+                return Err(Refusal::BeyondReply.into());
+            }
             draft.commit();
             Ok(entry.draft(&limit, now)?.earliest(1))
         },

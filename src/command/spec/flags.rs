@@ -1,0 +1,58 @@
+//! How a command may be run.
+
+/// How a command may be run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// Nothing special.
+    pub const NONE: Self = Self(0);
+    /// May change keys.
+    pub const WRITE: Self = Self(1);
+    /// Reads keys and changes none.
+    pub const READONLY: Self = Self(1 << 1);
+    /// Takes time that does not grow with the data.
+    pub const FAST: Self = Self(1 << 2);
+    /// For administrators.
+    pub const ADMIN: Self = Self(1 << 3);
+    /// Can do harm or take long.
+    pub const DANGEROUS: Self = Self(1 << 4);
+    /// Allowed before AUTH.
+    pub const NO_AUTH: Self = Self(1 << 5);
+    /// Refused inside MULTI.
+    pub const NO_MULTI: Self = Self(1 << 6);
+    /// Runs at once inside MULTI instead of being queued.
+    pub const IN_MULTI: Self = Self(1 << 7);
+    /// Runs while no other command does.
+    pub const EXCLUSIVE: Self = Self(1 << 8);
+    /// Not let through to scripts (there are none; clients ask).
+    pub const NOSCRIPT: Self = Self(1 << 9);
+
+    const NAMES: [(Self, &'static str); 7] = [
+        (Self::WRITE, "write"),
+        (Self::READONLY, "readonly"),
+        (Self::ADMIN, "admin"),
+        (Self::NOSCRIPT, "noscript"),
+        (Self::FAST, "fast"),
+        (Self::NO_AUTH, "no_auth"),
+        (Self::NO_MULTI, "no_multi"),
+    ];
+
+    /// Both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// True if all of `other` is set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The flags that `COMMAND` shows, by Redis's names.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::NAMES
+            .into_iter()
+            .filter(move |(flag, _)| self.has(*flag))
+            .map(|(_, name)| name)
+    }
+}
