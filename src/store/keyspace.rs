@@ -198,14 +198,14 @@ impl Store {
                 })
             });
             match step {
-                Some((dropped, Some(place))) => {
-                    sweep.looked += place - sweep.place;
-                    (sweep.dropped, sweep.place) = (sweep.dropped + dropped, place);
-                }
-                // An empty shard counts as a place, so that a sweep of nothing ends too.
-                Some((dropped, None)) => {
-                    (sweep.looked, sweep.dropped) = (sweep.looked + 1, sweep.dropped + dropped);
-                    (sweep.shard, sweep.place) = (sweep.shard + 1, 0);
+                Some(step) => {
+                    // An empty shard counts as a place, so that a sweep of nothing ends too.
+                    sweep.looked += step.looked.max(1);
+                    sweep.dropped += step.dropped;
+                    match step.next {
+                        Some(place) => sweep.place = place,
+                        None => (sweep.shard, sweep.place) = (sweep.shard + 1, 0),
+                    }
                 }
                 None => sweep.shard = SHARDS,
             }

@@ -8,3 +8,8 @@ mod watches;
 pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use watches::Watch;
+
+#[cfg(test)]
+mod sweep_tests;
+#[cfg(test)]
+mod test_entries;
