@@ -163,7 +163,8 @@ impl Store {
         }
     }
 
-    /// The keys from `cursor` on that exist at `now` and that `wanted` accepts; at least `count` are looked at.
+    /// Those of the next `count` keys from `cursor` on that exist at `now`. A page may be empty and yet
+    /// not the last: keys that have gone by themselves are looked at until the sweep has passed.
     pub fn page(&self, database: u8, cursor: u64, count: usize, now: Timestamp) -> Page {
         let Some(shards) = self.existing(database) else {
             return Page {

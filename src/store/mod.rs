@@ -10,6 +10,8 @@ pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use watches::Watch;
 
 #[cfg(test)]
+mod page_tests;
+#[cfg(test)]
 mod sweep_tests;
 #[cfg(test)]
 mod test_entries;

@@ -218,9 +218,10 @@ impl<V: Value> Shards<V> {
         }
     }
 
-    /// The names of at least `count` keys (or all that are left) from `position` on, in the order of
-    /// their positions, and the position to go on from; zero at the end. Every key that is there from
-    /// the first to the last page is on exactly one, however the table grows or shrinks meanwhile.
+    /// Looks at the next `count` keys (or all that are left) from `position` on, in the order of their
+    /// positions: the names of those `wanted`, and the position to go on from; zero at the end. Every
+    /// key that is there from the first to the last page is on exactly one, however the table grows or
+    /// shrinks meanwhile.
     pub fn page(
         &self,
         position: u64,
@@ -231,8 +232,8 @@ impl<V: Value> Shards<V> {
         let position_of =
             |key: &Key| (self.hash(key.as_bytes()) << (64 - POSITION_BITS)) >> (64 - POSITION_BITS);
         let mut names = Vec::new();
-        let mut from = position;
-        while names.len() < count {
+        let (mut from, mut looked) = (position, 0);
+        while looked < count {
             let shard = (from >> shift) as usize;
             if shard >= SHARDS {
                 return (names, 0);
@@ -244,7 +245,7 @@ impl<V: Value> Shards<V> {
                     found.push((at, wanted(value).then(|| key.clone())));
                 }
             });
-            let room = count - names.len();
+            let room = count - looked;
             from = ((shard as u64) + 1) << shift;
             if found.len() > room {
                 found.select_nth_unstable_by_key(room - 1, |(at, _)| *at);
@@ -253,6 +254,7 @@ impl<V: Value> Shards<V> {
                 from = last + 1;
                 found.retain(|(at, _)| *at <= last);
             }
+            looked += found.len();
             names.extend(found.into_iter().filter_map(|(_, key)| key));
         }
         (names, if from >> POSITION_BITS == 0 { from } else { 0 })
