@@ -13,3 +13,6 @@ pub mod number;
 pub mod pause;
 pub mod units;
 pub mod wide;
+
+#[cfg(test)]
+mod test_key;
