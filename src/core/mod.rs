@@ -15,4 +15,6 @@ pub mod units;
 pub mod wide;
 
 #[cfg(test)]
+mod carry_tests;
+#[cfg(test)]
 mod test_key;
