@@ -146,6 +146,8 @@ fn any_limit() -> impl Strategy<Value = (u64, &'static str, bool)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn there_and_back_at_one_instant_gains_nothing(
         (here, there) in (any_limit(), any_limit()),
@@ -159,7 +161,9 @@ proptest! {
         let mut key = TestKey::new();
         key.charge(&here, spent).unwrap();
         key.advance_ns(idle_ns);
-        prop_assume!(key.exists());
+        if !key.exists() {
+            return Ok(());
+        }
         let (left, wait) = (key.remaining(&here), key.wait(&here, 1));
         if key.charge(&there, 1).is_err() || !key.exists() {
             return Ok(());
