@@ -136,23 +136,22 @@ impl<'a> Draft<'a> {
         self.pause_until > self.now
     }
 
-    /// Charges `cost` at its earliest slot.
+    /// Charges `cost` at its earliest slot; one above the capacity without asking.
     ///
     /// # Errors
     /// The debt or the bookings would be more than a key may hold.
     pub fn book(&mut self, cost: u64) -> Result<(), Refusal> {
-        let wait = match self.earliest(cost) {
-            Earliest::After(wait) => wait,
-            Earliest::Never => Wait::ZERO,
-        };
-        self.book_at(
-            0,
-            Charge {
-                cost,
-                wait,
-                ticket: 0,
-            },
-        )
+        match self.earliest(cost) {
+            Earliest::After(wait) => self.book_at(
+                0,
+                Charge {
+                    cost,
+                    wait,
+                    ticket: 0,
+                },
+            ),
+            Earliest::Never => self.charge(0, cost),
+        }
     }
 
     /// Charges a cost under limit `index` at a slot at which it could go.
