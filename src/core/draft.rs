@@ -9,7 +9,7 @@ use super::log::{self, Log};
 use super::pause::Pause;
 use super::sliding::Sliding;
 use super::state::State;
-use super::timeline::{Booking, Timeline};
+use super::timeline::{Booking, Slot, Timeline};
 use super::units::{Timestamp, Wait};
 use super::window::Window;
 use smallvec::SmallVec;
@@ -112,6 +112,30 @@ impl<'a> Draft<'a> {
             Seen::Log(limit, _) => log_of(self.states, index, &Log::new(*limit))
                 .earliest(*limit, cost, now, not_before),
         }
+    }
+
+    /// The slot that lies `wait` from now, as exact as limit `index` knows it.
+    pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
+        match &self.seen[index] {
+            Seen::Bucket(booked) => booked.slot_after(wait, self.now),
+            _ => {
+                let ns = u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX);
+                Slot {
+                    at: self.now.after_ns(ns),
+                    fraction: 0,
+                }
+            }
+        }
+    }
+
+    /// How many limits there are.
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// A draft has at least one limit.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
     }
 
     /// How the key stands under the call's limit.
