@@ -20,3 +20,8 @@ pub mod timeline;
 pub mod units;
 pub mod wide;
 pub mod window;
+
+#[cfg(test)]
+mod carry_tests;
+#[cfg(test)]
+mod test_key;

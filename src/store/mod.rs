@@ -12,3 +12,10 @@ pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use policies::{POLICIES_MAX, POLICY_NAME_BYTES_MAX, Policies, PolicyLimits};
 pub use records::{ANSWER_TTL, Answer, AnswerRow, Home, Part, Records, Remembered, Ticket};
 pub use watches::Watch;
+
+#[cfg(test)]
+mod page_tests;
+#[cfg(test)]
+mod sweep_tests;
+#[cfg(test)]
+mod test_entries;
