@@ -204,8 +204,12 @@ impl Bucket {
         if let Some(undrained) = self.undrained.take() {
             self.level = undrained;
         }
-        let deficit = self.deficit_at(now).max(self.drained_deficit());
-        self.level = Level { deficit, base: now };
+        // A refund during the pause may have settled the level to the pause's end: unlike elsewhere the
+        // base moves back, or nothing would refill until then.
+        self.level = Level {
+            deficit: self.deficit_at(now).max(self.drained_deficit()),
+            base: now,
+        };
     }
 
     /// This bucket under other parameters: settled at the old rate, then carried over.

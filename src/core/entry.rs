@@ -109,6 +109,8 @@ impl Entry {
     pub fn pause(&mut self, span: Span, keep: bool, force: bool, now: Timestamp) -> Wait {
         if force && now.after(span) < self.paused_until() {
             self.resume(now);
+            // A bucket that is full now is none that could be drained: the pause keeps a mark instead.
+            self.forget(now);
         }
         let running_until = self.paused_until();
         if running_until <= now {

@@ -20,3 +20,6 @@ pub mod timeline;
 pub mod units;
 pub mod wide;
 pub mod window;
+
+#[cfg(test)]
+mod test_key;

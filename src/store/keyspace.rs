@@ -163,7 +163,8 @@ impl Store {
         }
     }
 
-    /// The keys from `cursor` on that exist at `now` and that `wanted` accepts; at least `count` are looked at.
+    /// Those of the next `count` keys from `cursor` on that exist at `now`. A page may be empty and yet
+    /// not the last: keys that have gone by themselves are looked at until the sweep has passed.
     pub fn page(&self, database: u8, cursor: u64, count: usize, now: Timestamp) -> Page {
         let Some(shards) = self.existing(database) else {
             return Page {
@@ -198,14 +199,14 @@ impl Store {
                 })
             });
             match step {
-                Some((dropped, Some(place))) => {
-                    sweep.looked += place - sweep.place;
-                    (sweep.dropped, sweep.place) = (sweep.dropped + dropped, place);
-                }
-                // An empty shard counts as a place, so that a sweep of nothing ends too.
-                Some((dropped, None)) => {
-                    (sweep.looked, sweep.dropped) = (sweep.looked + 1, sweep.dropped + dropped);
-                    (sweep.shard, sweep.place) = (sweep.shard + 1, 0);
+                Some(step) => {
+                    // An empty shard counts as a place, so that a sweep of nothing ends too.
+                    sweep.looked += step.looked.max(1);
+                    sweep.dropped += step.dropped;
+                    match step.next {
+                        Some(place) => sweep.place = place,
+                        None => (sweep.shard, sweep.place) = (sweep.shard + 1, 0),
+                    }
                 }
                 None => sweep.shard = SHARDS,
             }

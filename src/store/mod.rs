@@ -8,3 +8,10 @@ mod watches;
 pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use watches::Watch;
+
+#[cfg(test)]
+mod page_tests;
+#[cfg(test)]
+mod sweep_tests;
+#[cfg(test)]
+mod test_entries;

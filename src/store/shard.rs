@@ -24,6 +24,16 @@ pub trait Value: Clone + PartialEq + Default {
     fn is_void(&self) -> bool;
 }
 
+/// What one step of a sweep over a shard did.
+pub struct Step {
+    /// Places looked at.
+    pub looked: usize,
+    /// Keys dropped.
+    pub dropped: usize,
+    /// The place to go on from; `None` at the shard's end.
+    pub next: Option<usize>,
+}
+
 /// One database.
 pub struct Shards<V> {
     map: DashMap<Key, V, RandomState>,
@@ -164,16 +174,15 @@ impl<V: Value> Shards<V> {
         }
     }
 
-    /// Drops what `is_dead` says from at most `budget` places of a shard, starting at `place`. Returns
-    /// how many were dropped and the next place, `None` at the shard's end (where a table that became
-    /// much too large is given back).
+    /// Drops what `is_dead` says from at most `budget` places of a shard, starting at `place`. At the
+    /// shard's end a table that became much too large is given back.
     pub fn sweep(
         &self,
         shard: usize,
         place: usize,
         budget: usize,
         is_dead: impl Fn(&V) -> bool,
-    ) -> (usize, Option<usize>) {
+    ) -> Step {
         let mut table = self.map.shards()[shard].write();
         let buckets = if table.is_empty() { 0 } else { table.buckets() };
         let end = buckets.min(place.saturating_add(budget));
@@ -190,19 +199,29 @@ impl<V: Value> Shards<V> {
                 }
             }
         }
+        let looked = end.saturating_sub(place);
         if end < buckets {
-            return (dropped, Some(end));
+            return Step {
+                looked,
+                dropped,
+                next: Some(end),
+            };
         }
         if table.len() < table.capacity() / 4 {
             let room = table.len() * 2;
             table.shrink_to(room, |(name, _)| self.hash(name.as_bytes()));
         }
-        (dropped, None)
+        Step {
+            looked,
+            dropped,
+            next: None,
+        }
     }
 
-    /// The names of at least `count` keys (or all that are left) from `position` on, in the order of
-    /// their positions, and the position to go on from; zero at the end. Every key that is there from
-    /// the first to the last page is on exactly one, however the table grows or shrinks meanwhile.
+    /// Looks at the next `count` keys (or all that are left) from `position` on, in the order of their
+    /// positions: the names of those `wanted`, and the position to go on from; zero at the end. Every
+    /// key that is there from the first to the last page is on exactly one, however the table grows or
+    /// shrinks meanwhile.
     pub fn page(
         &self,
         position: u64,
@@ -213,8 +232,8 @@ impl<V: Value> Shards<V> {
         let position_of =
             |key: &Key| (self.hash(key.as_bytes()) << (64 - POSITION_BITS)) >> (64 - POSITION_BITS);
         let mut names = Vec::new();
-        let mut from = position;
-        while names.len() < count {
+        let (mut from, mut looked) = (position, 0);
+        while looked < count {
             let shard = (from >> shift) as usize;
             if shard >= SHARDS {
                 return (names, 0);
@@ -226,7 +245,7 @@ impl<V: Value> Shards<V> {
                     found.push((at, wanted(value).then(|| key.clone())));
                 }
             });
-            let room = count - names.len();
+            let room = count - looked;
             from = ((shard as u64) + 1) << shift;
             if found.len() > room {
                 found.select_nth_unstable_by_key(room - 1, |(at, _)| *at);
@@ -235,6 +254,7 @@ impl<V: Value> Shards<V> {
                 from = last + 1;
                 found.retain(|(at, _)| *at <= last);
             }
+            looked += found.len();
             names.extend(found.into_iter().filter_map(|(_, key)| key));
         }
         (names, if from >> POSITION_BITS == 0 { from } else { 0 })
