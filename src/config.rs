@@ -67,7 +67,7 @@ pub struct Config {
     pub requirepass_file: Option<PathBuf>,
 
     /// While there is no password, refuse connections from other machines
-    #[arg(long, env = "TOLLGATE_PROTECTED_MODE", value_name = "yes|no", default_value = "yes", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Access")]
+    #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_PROTECTED_MODE", value_name = "yes|no", default_value = "yes", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Access")]
     pub protected_mode: bool,
 
     /// Directory of the snapshot; it must exist and be writable
@@ -95,6 +95,19 @@ pub struct Config {
     /// Longest pause that RL.PAUSE sets, such as 30m or 24h; longer ones are cut to it
     #[arg(long, env = "TOLLGATE_MAX_PAUSE", value_name = "DURATION", default_value = "24h", value_parser = |v: &str| settings::max_pause(v.as_bytes()), help_heading = "Limits")]
     pub max_pause: Span,
+
+    /// Most bookings ahead that one key holds
+    #[arg(long, env = "TOLLGATE_MAX_BOOKINGS", value_name = "N", default_value_t = 100_000, value_parser = range(1, settings::BOOKINGS_LIMIT), help_heading = "Limits")]
+    pub max_bookings: u64,
+
+    /// File of policies, one `name <limit> [AND <limit>]...` a line; they replace those of the same name
+    #[arg(
+        long,
+        env = "TOLLGATE_POLICIES",
+        value_name = "FILE",
+        help_heading = "Limits"
+    )]
+    pub policies: Option<PathBuf>,
 
     /// How much is logged: trace, debug, verbose, notice (info), warning (warn), error, nothing
     #[arg(long, env = "TOLLGATE_LOGLEVEL", value_name = "LEVEL", default_value = "notice", value_parser = log_level, help_heading = "Logging")]
@@ -174,6 +187,7 @@ impl Config {
             tcp_keepalive_seconds: self.tcp_keepalive,
             tcp_backlog: self.tcp_backlog,
             max_pause: self.max_pause,
+            max_bookings: self.max_bookings,
             protected_mode: self.protected_mode,
             client_output_limit: self.client_output_limit,
         })

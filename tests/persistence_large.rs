@@ -40,7 +40,7 @@ fn used(store: &Store, index: u64, now: Timestamp) -> u64 {
     store.read(0, &name(index), now, |entry| {
         entry
             .and_then(|entry| entry.usage(now))
-            .map_or(0, |usage| usage.used)
+            .map_or(0, |usage| usage.limits[0].used)
     })
 }
 

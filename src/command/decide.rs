@@ -2,14 +2,18 @@
 
 use super::context::Context;
 use super::error::Error;
-use super::rules::Rule;
+use super::rules::{Call, Rule};
 use crate::core::booked::Charge;
 use crate::core::decision::{Earliest, Refusal};
 use crate::core::draft::Draft;
 use crate::core::entry::Entry;
 use crate::core::units::{Span, Timestamp, Wait};
-use crate::protocol::Reply;
+use crate::protocol::Arguments;
+use crate::store::{Part, Store, Ticket};
 use smallvec::SmallVec;
+
+use super::outcome::{Outcome, Row};
+use super::replay;
 
 /// How far a call goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,63 +26,43 @@ pub enum Mode {
     Peek,
 }
 
-/// One rule's part of the answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// When the rule by itself would let the cost go.
-    pub earliest: Earliest,
-    /// Permits that can go at one instant.
-    pub capacity: u64,
-    /// The largest cost that could go now.
-    pub remaining: u64,
-    /// The time until the key is full.
-    pub reset_after: Wait,
-    /// The key is paused.
-    pub paused: bool,
-}
-
-impl Row {
-    fn fits_reply(&self) -> bool {
-        let earliest_fits = match self.earliest {
-            Earliest::After(wait) => wait.fits_reply(),
-            Earliest::Never => true,
-        };
-        earliest_fits && self.reset_after.fits_reply()
-    }
-}
-
-/// The answer to a call.
-pub struct Outcome {
-    /// It may go, now or after [`Self::earliest`].
-    pub granted: bool,
-    /// When it can go.
-    pub earliest: Earliest,
-    /// The rule that binds: of a refused call the one with the longest wait, else the one with the
-    /// least remaining; the first of several.
-    pub binding: usize,
-    /// One a rule, in the order of the request.
-    pub rows: SmallVec<[Row; 2]>,
-}
-
-/// Decides `rules`, on distinct keys, and spends if the mode says so and all of them allow it.
+/// Decides a call and spends if the mode says so and all its rules allow it.
 ///
 /// # Errors
-/// As [`Entry::draft`]; nothing is spent then.
-pub fn decide(context: &mut Context<'_>, rules: &[Rule<'_>], mode: Mode) -> Result<Outcome, Error> {
+/// As [`Entry::draft`]; a ticket too many; an id of another request. Nothing is spent then.
+pub fn decide(
+    context: &mut Context<'_>,
+    arguments: Arguments<'_>,
+    call: &Call<'_>,
+    mode: Mode,
+) -> Result<Outcome, Error> {
     let (store, database, now) = (
         &context.shared.store,
         context.connection.database,
         context.now,
     );
-    let outcome = match rules {
+    let bookings_max = context.shared.settings.max_bookings();
+    let run = |entries: &mut [Entry]| -> Result<Outcome, Error> {
+        let first = call.rules[0].key;
+        if let Some(id) = call.options.id
+            && let Some(outcome) =
+                replay::outcome(store, database, first, id, arguments, call, now)?
+        {
+            return Ok(outcome);
+        }
+        let outcome = on_entries(entries, call, mode, now, bookings_max, store, database)?;
+        if let Some(id) = call.options.id.filter(|_| outcome.granted) {
+            replay::remember(store, database, first, id, arguments, &outcome, now);
+        }
+        Ok(outcome)
+    };
+    let outcome = match &call.rules[..] {
         [rule] => store.with_key(database, rule.key, now, |entry| {
-            on_entries(std::slice::from_mut(entry), rules, mode, now)
+            run(std::slice::from_mut(entry))
         }),
-        _ => {
+        rules => {
             let keys: SmallVec<[&[u8]; 4]> = rules.iter().map(|rule| rule.key).collect();
-            store.with_keys(database, &keys, now, |entries| {
-                on_entries(entries, rules, mode, now)
-            })
+            store.with_keys(database, &keys, now, run)
         }
     }?;
     if mode != Mode::Peek {
@@ -90,18 +74,18 @@ pub fn decide(context: &mut Context<'_>, rules: &[Rule<'_>], mode: Mode) -> Resu
 
 fn on_entries(
     entries: &mut [Entry],
-    rules: &[Rule<'_>],
+    call: &Call<'_>,
     mode: Mode,
     now: Timestamp,
+    bookings_max: usize,
+    store: &Store,
+    database: u8,
 ) -> Result<Outcome, Error> {
-    let mut drafts: SmallVec<[Draft<'_>; 1]> = SmallVec::new();
-    for (entry, rule) in entries.iter_mut().zip(rules) {
-        drafts.push(entry.draft(&rule.limit, now)?);
-    }
-    let alone: SmallVec<[Earliest; 2]> = earliest_from(&drafts, rules, 0);
+    let mut drafts = drafts(entries, &call.rules, now, bookings_max)?;
+    let alone = earliest_from(&drafts, &call.rules, 0);
     let (earliest, slots) = match mode {
-        Mode::Reserve(max_wait) => common_slot(&drafts, rules, &alone, max_wait),
-        Mode::Take | Mode::Peek => (latest(&alone), SmallVec::from_elem(Wait::ZERO, rules.len())),
+        Mode::Reserve(max_wait) => common_slot(&drafts, &call.rules, &alone, max_wait),
+        Mode::Take | Mode::Peek => (latest(&alone), SmallVec::from_elem(Wait::ZERO, alone.len())),
     };
     let granted = match (mode, earliest) {
         (_, Earliest::Never) => false,
@@ -109,71 +93,163 @@ fn on_entries(
         (Mode::Take | Mode::Peek, Earliest::After(wait)) => wait.is_zero(),
     };
     let spends = granted && mode != Mode::Peek;
-    let mut rows = SmallVec::with_capacity(rules.len());
-    for (index, (draft, rule)) in drafts.iter_mut().zip(rules).enumerate() {
-        if spends {
-            draft.book_at(
-                0,
-                Charge {
-                    cost: rule.cost,
-                    wait: slots[index],
-                    ticket: 0,
-                },
-            )?;
+    let first = call.rules[0].key;
+    let mut ticket = 0;
+    if spends && call.options.ticket.is_some() {
+        if !store.records.has_room(database, first, now) {
+            return Err(Error::argument(
+                "TICKET",
+                "one of at most 100000 known tickets of a key and 1000000 in all",
+            ));
         }
-        let (standing, paused) = (draft.standing(), draft.is_paused());
-        rows.push(Row {
-            earliest: alone[index],
-            capacity: rule.limit.capacity(),
-            remaining: standing.remaining,
-            reset_after: standing.reset_after,
-            paused,
-        });
+        ticket = store.records.next_number();
     }
+    if spends {
+        book(&mut drafts, &call.rules, &slots, ticket)?;
+    }
+    let rows: SmallVec<[Row; 1]> = rows(&drafts, &call.rules, &alone);
     let says_times = !matches!(mode, Mode::Reserve(_));
     if says_times && !rows.iter().all(Row::fits_reply) {
         return Err(Refusal::BeyondReply.into());
     }
+    if let Some(ttl) = call.options.ticket.filter(|_| spends) {
+        let parts = parts(&drafts, &call.rules, &slots);
+        let slot = Ticket::slot_of(&parts);
+        let id = call.options.id.map(Box::from);
+        let confirmed = false;
+        store.records.put(
+            database,
+            ticket,
+            Ticket {
+                parts,
+                slot,
+                ttl,
+                confirmed,
+                overtaken: false,
+                id,
+            },
+        );
+    }
     if spends {
         drafts.into_iter().for_each(Draft::commit);
     }
-    let binding = binding(&rows, granted);
-    Ok(Outcome {
-        granted,
-        earliest,
-        binding,
-        rows,
-    })
+    Ok(Outcome::new(granted, earliest, ticket, rows))
 }
 
-/// When each rule by itself could go, `from` nanoseconds from now at the earliest.
-fn earliest_from(drafts: &[Draft<'_>], rules: &[Rule<'_>], from: u64) -> SmallVec<[Earliest; 2]> {
-    drafts
-        .iter()
-        .zip(rules)
-        .map(|(draft, rule)| draft.earliest_from(0, rule.cost, from))
-        .collect()
+/// The keys as their rules see them.
+///
+/// # Errors
+/// As [`Entry::draft`].
+pub fn drafts<'a>(
+    entries: &'a mut [Entry],
+    rules: &[Rule<'_>],
+    now: Timestamp,
+    bookings_max: usize,
+) -> Result<SmallVec<[Draft<'a>; 1]>, Error> {
+    let mut drafts = SmallVec::new();
+    for (entry, rule) in entries.iter_mut().zip(rules) {
+        let draft = match &rule.limits[..] {
+            [limit] if !rule.under_policy => entry.draft(limit, now)?,
+            limits => entry.draft_under_policy(limits, now)?,
+        };
+        drafts.push(draft.with_bookings_max(bookings_max));
+    }
+    Ok(drafts)
+}
+
+/// Books every limit of every rule at its slot.
+///
+/// # Errors
+/// As [`Draft::book_at`].
+pub fn book(
+    drafts: &mut [Draft<'_>],
+    rules: &[Rule<'_>],
+    slots: &[Wait],
+    ticket: u64,
+) -> Result<(), Error> {
+    let mut slots = slots.iter();
+    for (draft, rule) in drafts.iter_mut().zip(rules) {
+        for ((index, &cost), &wait) in rule.costs.iter().enumerate().zip(&mut slots) {
+            draft.book_at(index, Charge { cost, wait, ticket })?;
+        }
+    }
+    Ok(())
+}
+
+/// What a ticket keeps of a booking.
+pub fn parts(drafts: &[Draft<'_>], rules: &[Rule<'_>], slots: &[Wait]) -> SmallVec<[Part; 1]> {
+    let mut slots = slots.iter();
+    let part = |(draft, rule): (&Draft<'_>, &Rule<'_>)| Part {
+        key: crate::store::Key::new(rule.key),
+        limits: rule.limits.clone(),
+        under_policy: rule.under_policy,
+        costs: rule.costs.clone(),
+        slots: (0..rule.costs.len())
+            .zip(&mut slots)
+            .map(|(index, &wait)| draft.slot_after(index, wait))
+            .collect(),
+    };
+    drafts.iter().zip(rules).map(part).collect()
+}
+
+fn rows(drafts: &[Draft<'_>], rules: &[Rule<'_>], alone: &[Earliest]) -> SmallVec<[Row; 1]> {
+    let mut alone = alone.iter();
+    let mut rows = SmallVec::new();
+    for (rule_index, (draft, rule)) in drafts.iter().zip(rules).enumerate() {
+        let paused = draft.is_paused();
+        for ((index, limit), &earliest) in rule.limits.iter().enumerate().zip(&mut alone) {
+            let standing = draft.standing_of(index);
+            let (remaining, reset_after) = (standing.remaining, standing.reset_after);
+            rows.push(Row {
+                rule: rule_index,
+                earliest,
+                capacity: limit.capacity(),
+                remaining,
+                reset_after,
+                paused,
+            });
+        }
+    }
+    rows
+}
+
+/// When each limit by itself could go, `from` nanoseconds from now at the earliest.
+pub fn earliest_from(
+    drafts: &[Draft<'_>],
+    rules: &[Rule<'_>],
+    from: u64,
+) -> SmallVec<[Earliest; 1]> {
+    let mut all = SmallVec::new();
+    for (draft, rule) in drafts.iter().zip(rules) {
+        all.extend(
+            rule.costs
+                .iter()
+                .enumerate()
+                .map(|(index, &cost)| draft.earliest_from(index, cost, from)),
+        );
+    }
+    all
 }
 
 fn latest(earliest: &[Earliest]) -> Earliest {
     earliest.iter().copied().max().unwrap_or(Earliest::Never)
 }
 
-/// The earliest slot at which all rules can go, and each rule's own instant of it.
+/// The earliest slot at which all limits can go, and each limit's own instant of it.
 ///
-/// A rule that can go at an instant need not be able to go later: a booking may lie in between. So the
-/// latest of all is asked for again until nobody moves. That ends: each round passes at least one booking of a
-/// rule, and behind the last one a rule that can go can go ever after. The common slot is a whole
-/// nanosecond; a rule whose own exact slot falls into the nanosecond before it keeps that, so that a row of
+/// A limit that can go at an instant need not be able to go later: a booking may lie in between. So the
+/// latest of all is asked for again until nobody moves. That ends: each round passes at least one booking of
+/// a limit, and behind the last one a limit that can go can go ever after. The common slot is a whole
+/// nanosecond; a limit whose own exact slot falls into the nanosecond before it keeps that, so that a row of
 /// reservations does not drift.
-fn common_slot(
+pub fn common_slot(
     drafts: &[Draft<'_>],
     rules: &[Rule<'_>],
     alone: &[Earliest],
     max_wait: Span,
-) -> (Earliest, SmallVec<[Wait; 2]>) {
-    let mut slots: SmallVec<[Wait; 2]> = SmallVec::from_elem(Wait::ZERO, rules.len());
-    let mut waits: SmallVec<[Earliest; 2]> = SmallVec::from_slice(alone);
+) -> (Earliest, SmallVec<[Wait; 1]>) {
+    let mut slots: SmallVec<[Wait; 1]> = SmallVec::from_elem(Wait::ZERO, alone.len());
+    let mut waits: SmallVec<[Earliest; 1]> = SmallVec::from_slice(alone);
     let mut from = 0u64;
     loop {
         let Earliest::After(wait) = latest(&waits) else {
@@ -184,113 +260,26 @@ fn common_slot(
             Ok(next) if wait.fits(max_wait) => next,
             _ => return (Earliest::After(wait), slots),
         };
+        if let [slot] = &mut slots[..] {
+            *slot = wait;
+            return (Earliest::After(wait), slots);
+        }
+        let common = Wait::from_ns(u128::from(next));
         for (slot, earliest) in slots.iter_mut().zip(&waits) {
             match earliest {
-                Earliest::After(own) if own.ceil_ns() == u128::from(next) => {
-                    // What it said first of this nanosecond is the more exact.
-                    if slot.ceil_ns() != u128::from(next) {
+                // What a limit said first of this nanosecond is the more exact.
+                Earliest::After(own) if own.ceil_ns() == common.ceil_ns() => {
+                    if slot.ceil_ns() != common.ceil_ns() {
                         *slot = *own;
                     }
                 }
-                _ => *slot = Wait::from_ns(u128::from(next)),
+                _ => *slot = common,
             }
         }
-        if next == from || rules.len() == 1 {
-            let wait = if rules.len() == 1 {
-                wait
-            } else {
-                Wait::from_ns(u128::from(next))
-            };
-            return (Earliest::After(wait), slots);
+        if next == from {
+            return (Earliest::After(common), slots);
         }
         from = next;
         waits = earliest_from(drafts, rules, from);
-    }
-}
-
-fn binding(rows: &[Row], granted: bool) -> usize {
-    let binds_more = |row: &Row, than: &Row| {
-        if granted {
-            row.remaining < than.remaining
-        } else {
-            row.earliest > than.earliest
-        }
-    };
-    (1..rows.len()).fold(0, |best, index| {
-        if binds_more(&rows[index], &rows[best]) {
-            index
-        } else {
-            best
-        }
-    })
-}
-
-/// The reply's number for a wait: milliseconds, rounded up, or -2 for never.
-pub fn milliseconds(earliest: Earliest) -> i64 {
-    match earliest {
-        Earliest::After(wait) => wait.ceil_ms(),
-        Earliest::Never => -2,
-    }
-}
-
-impl Outcome {
-    /// The rule that binds.
-    pub fn bound(&self) -> &Row {
-        &self.rows[self.binding]
-    }
-
-    /// `retry_after_ms`: -1 when granted, -2 when it can never be.
-    pub fn retry_after_ms(&self) -> i64 {
-        if self.granted {
-            -1
-        } else {
-            milliseconds(self.earliest)
-        }
-    }
-
-    /// Writes the reply that `INFO` asks for.
-    pub fn write_info(&self, reply: &mut Reply<'_>, rules: &[Rule<'_>]) {
-        let bound = self.bound();
-        let number = |reply: &mut Reply<'_>, name: &str, value: i64| {
-            reply.bulk(name.as_bytes());
-            reply.integer(value);
-        };
-        reply.map(9);
-        number(reply, "granted", i64::from(self.granted));
-        number(reply, "wait_ms", milliseconds(self.earliest));
-        number(reply, "retry_after_ms", self.retry_after_ms());
-        number(reply, "remaining", bound.remaining as i64);
-        number(reply, "reset_after_ms", bound.reset_after.ceil_ms());
-        reply.bulk(b"limited_by");
-        if self.granted {
-            reply.null()
-        } else {
-            reply.bulk(rules[self.binding].key)
-        }
-        number(
-            reply,
-            "paused",
-            i64::from(self.rows.iter().any(|row| row.paused)),
-        );
-        reply.bulk(b"ticket");
-        reply.null();
-        reply.bulk(b"rules");
-        reply.array(rules.len());
-        for (rule, row) in rules.iter().zip(&self.rows) {
-            let retry = if self.granted || row.earliest.is_now() {
-                -1
-            } else {
-                milliseconds(row.earliest)
-            };
-            reply.map(6);
-            reply.bulk(b"key");
-            reply.bulk(rule.key);
-            reply.bulk(b"limit");
-            reply.bulk(rule.limit.kind().as_bytes());
-            number(reply, "capacity", row.capacity as i64);
-            number(reply, "remaining", row.remaining as i64);
-            number(reply, "retry_after_ms", retry);
-            number(reply, "reset_after_ms", row.reset_after.ceil_ms());
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! `docs/commands.md`, from the table.
 
-use super::rules;
+use super::limits;
 use super::spec::{Arity, Group, Keys, Spec};
 use super::table::COMMANDS;
 use std::fmt::Write as _;
@@ -44,7 +44,7 @@ fn link(spec: &Spec) -> String {
 /// What `<limit>` stands for, once for all commands.
 fn limits() -> String {
     let mut text = String::from("\n`<limit>` is one of:\n\n");
-    for form in rules::LIMIT.parts() {
+    for form in limits::LIMIT.parts() {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "- `{form}`");
     }
@@ -85,7 +85,7 @@ fn write_command(page: &mut String, spec: &Spec, heading: &str) {
 
 /// The arguments, with the forms of a limit left to their own list.
 fn syntax(spec: &Spec) -> String {
-    spec.syntax().replace(&rules::LIMIT.to_string(), "<limit>")
+    spec.syntax().replace(&limits::LIMIT.to_string(), "<limit>")
 }
 
 fn arity(Arity { min, max }: Arity) -> String {

@@ -2,194 +2,234 @@
 
 use super::arguments::{AMOUNT, Cursor};
 use super::error::Error;
+use super::limits::{LIMIT, Term, limit};
 use super::spec::{Argument, ArgumentKind};
-use crate::core::gcra::{self, GcraError};
-use crate::core::limit::{BucketLimit, Keeps, Limit, PeriodLimit, Rate};
-use crate::core::log::LOG_COUNT_MAX;
 use crate::core::number;
-use crate::core::units::Span;
-use crate::core::window::WindowLimit;
+use crate::core::units::{SECOND, Span};
 use crate::protocol::Arguments;
+use crate::store::{Policies, PolicyLimits};
 use smallvec::SmallVec;
 
 /// Most rules in one call: what one provider's credential, account, model and recipient limits come to
 /// several times over, and few enough to lock together.
 pub const RULES_MAX: usize = 16;
-
-const RATE: &str = "a decimal number of permits per second (80, 0.5) or per duration (100/m, 1/5m), from 1 per 3650 days to 1000000000 per second";
+/// Longest `ID`, in bytes.
+pub const ID_BYTES_MAX: usize = 64;
+/// How long a ticket is known after its slot unless it says otherwise: 10 minutes.
+pub const TICKET_TTL: Span = match Span::from_ns(600 * SECOND) {
+    Some(span) => span,
+    None => Span::MAX,
+};
 
 /// One rule of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule<'a> {
     /// The key it counts on.
     pub key: &'a [u8],
-    /// The limit.
-    pub limit: Limit,
-    /// Permits asked for, 1 to 10^12.
-    pub cost: u64,
+    /// The limit, or those of a policy.
+    pub limits: PolicyLimits,
+    /// The limits are a policy's.
+    pub under_policy: bool,
+    /// Permits asked for, 1 to 10^12, one a limit.
+    pub costs: SmallVec<[u64; 1]>,
 }
 
 /// A call of one of the verbs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call<'a> {
     /// Its rules, on distinct keys; at least one.
-    pub rules: SmallVec<[Rule<'a>; 2]>,
+    pub rules: SmallVec<[Rule<'a>; 1]>,
     /// How long it would wait, for the verbs that say so.
     pub max_wait: Span,
+    /// What else it asks for.
+    pub options: Options<'a>,
+}
+
+/// What stands behind the rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options<'a> {
     /// The reply is a map.
     pub info: bool,
+    /// A ticket is wanted, known for so long after its slot.
+    pub ticket: Option<Span>,
+    /// What makes the request safe to send again.
+    pub id: Option<&'a [u8]>,
 }
 
 /// What the verbs differ in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Waits {
+pub struct Grammar {
     /// `max_wait` stands behind the first limit.
-    UpTo,
-    /// The verb never waits.
-    Never,
+    pub waits: bool,
+    /// `TICKET` and `ID` may stand behind the rules.
+    pub spends: bool,
 }
+
+/// `RL.RESERVE`.
+pub const RESERVE: Grammar = Grammar {
+    waits: true,
+    spends: true,
+};
+/// `RL.TAKE`.
+pub const TAKE: Grammar = Grammar {
+    waits: false,
+    spends: true,
+};
+/// `RL.PEEK`.
+pub const PEEK: Grammar = Grammar {
+    waits: false,
+    spends: false,
+};
 
 impl<'a> Call<'a> {
     /// Reads a whole request.
     ///
     /// # Errors
     /// Names the argument that is wrong and what it takes.
-    pub fn parse(arguments: Arguments<'a>, waits: Waits) -> Result<Self, Error> {
+    pub fn parse(
+        arguments: Arguments<'a>,
+        grammar: Grammar,
+        policies: &Policies,
+    ) -> Result<Self, Error> {
         let mut cursor = Cursor::new(arguments);
-        let mut rules = SmallVec::new();
-        let (key, limit) = (cursor.key()?, limit(&mut cursor)?);
-        let max_wait = match waits {
-            Waits::UpTo => cursor.duration_or_zero("max_wait")?,
-            Waits::Never => Span::ZERO,
+        let mut rules: SmallVec<[Rule<'a>; 1]> = SmallVec::new();
+        let (key, term) = (cursor.key()?, limit(&mut cursor)?);
+        let max_wait = match grammar.waits {
+            true => cursor.duration_or_zero("max_wait")?,
+            false => Span::ZERO,
         };
-        rules.push(Rule {
-            key,
-            limit,
-            cost: cost(&mut cursor)?,
-        });
+        rules.push(rule(key, term, &mut cursor, policies)?);
         while cursor.keyword("AND") {
             if rules.len() == RULES_MAX {
                 return Err(Error::TooManyRules);
             }
-            let (key, limit) = (cursor.key()?, self::limit(&mut cursor)?);
-            if rules.iter().any(|rule: &Rule<'_>| rule.key == key) {
+            let (key, term) = (cursor.key()?, limit(&mut cursor)?);
+            if rules.iter().any(|rule| rule.key == key) {
                 return Err(Error::SameKey);
             }
-            rules.push(Rule {
-                key,
-                limit,
-                cost: cost(&mut cursor)?,
-            });
+            rules.push(rule(key, term, &mut cursor, policies)?);
         }
-        let mut info = false;
-        while cursor.option("INFO", &mut info)? {}
+        let options = Options::parse(&mut cursor, grammar)?;
         cursor.finish()?;
         Ok(Self {
             rules,
             max_wait,
-            info,
+            options,
         })
     }
 }
 
-fn cost(cursor: &mut Cursor<'_>) -> Result<u64, Error> {
-    if cursor.keyword("COST") {
-        cursor.amount("cost")
-    } else {
-        Ok(1)
+impl<'a> Options<'a> {
+    fn parse(cursor: &mut Cursor<'a>, grammar: Grammar) -> Result<Self, Error> {
+        let mut options = Self::default();
+        let (mut ticket, mut id) = (false, false);
+        loop {
+            if cursor.option("INFO", &mut options.info)? {
+                continue;
+            }
+            if grammar.spends && cursor.option("TICKET", &mut ticket)? {
+                options.ticket = Some(ticket_ttl(cursor)?);
+            } else if grammar.spends && cursor.option("ID", &mut id)? {
+                options.id = Some(id_text(cursor)?);
+            } else {
+                return Ok(options);
+            }
+        }
     }
 }
 
-/// Reads a `<limit>`.
-///
-/// # Errors
-/// Names the argument that is wrong and what it takes.
-pub fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, Error> {
-    if cursor.keyword("GCRA") {
-        let max_burst = max_burst(cursor)?;
-        let count = cursor.amount("count")?;
-        let period = period(cursor)?;
-        return gcra_limit(max_burst, count, period);
-    }
-    if cursor.keyword("PACE") {
-        return Ok(Limit::Bucket(gcra::pace(rate(cursor)?)?));
-    }
-    if cursor.keyword("WINDOW") {
-        let per = count_per_period(cursor, number::AMOUNT_MAX, AMOUNT)?;
-        let align = cursor.keyword("ALIGN");
-        return Ok(Limit::Window(WindowLimit { per, align }));
-    }
-    if cursor.keyword("SLIDING") {
-        return Ok(Limit::Sliding(count_per_period(
-            cursor,
-            number::AMOUNT_MAX,
-            AMOUNT,
-        )?));
-    }
-    if cursor.keyword("LOG") {
-        const TAKES: &str = "an integer from 1 to 100000";
-        return Ok(Limit::Log(count_per_period(cursor, LOG_COUNT_MAX, TAKES)?));
-    }
-    let capacity = if cursor.keyword("BUCKET") {
-        cursor.amount("capacity")?
+/// The ttl behind TICKET, if one stands there: no option begins with a digit.
+fn ticket_ttl(cursor: &mut Cursor<'_>) -> Result<Span, Error> {
+    if cursor
+        .peek()
+        .is_some_and(|word| word.first().is_some_and(u8::is_ascii_digit))
+    {
+        cursor.duration("ttl")
     } else {
-        const TAKES: &str = "an integer from 1 to 1000000000000, or one of BUCKET, GCRA, PACE, WINDOW, SLIDING, LOG";
-        cursor.value("capacity", TAKES, number::amount)?
+        Ok(TICKET_TTL)
+    }
+}
+
+/// Takes the text of an `ID`.
+pub fn id_text<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Error> {
+    const TAKES: &str = "1 to 64 bytes long";
+    cursor.value("ID", TAKES, |text| {
+        (1..=ID_BYTES_MAX).contains(&text.len()).then_some(text)
+    })
+}
+
+/// Takes `[ID text]` and checks that nothing is left.
+pub fn optional_id<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Error> {
+    let id = if cursor.keyword("ID") {
+        Some(id_text(cursor)?)
+    } else {
+        None
     };
-    Ok(Limit::Bucket(BucketLimit::new(
-        capacity,
-        rate(cursor)?,
-        Keeps::Permits,
-    )?))
+    cursor.finish()?;
+    Ok(id)
 }
 
-fn count_per_period(
+fn rule<'a>(
+    key: &'a [u8],
+    term: Term<'_>,
+    cursor: &mut Cursor<'a>,
+    policies: &Policies,
+) -> Result<Rule<'a>, Error> {
+    let (limits, under_policy) = resolve(term, policies)?;
+    let costs = costs(cursor, limits.len())?;
+    Ok(Rule {
+        key,
+        limits,
+        under_policy,
+        costs,
+    })
+}
+
+/// The limits that a term stands for, and whether they are a policy's.
+pub fn resolve(term: Term<'_>, policies: &Policies) -> Result<(PolicyLimits, bool), Error> {
+    match term {
+        Term::Plain(limit) => Ok((PolicyLimits::from_elem(limit, 1), false)),
+        Term::Policy(name) => {
+            let limits = policies.limits(name).ok_or(Error::argument(
+                "POLICY",
+                "the name of a policy (RL.POLICY LIST)",
+            ))?;
+            Ok((limits, true))
+        }
+    }
+}
+
+fn costs(cursor: &mut Cursor<'_>, limits: usize) -> Result<SmallVec<[u64; 1]>, Error> {
+    if cursor.keyword("COST") {
+        cost_list(cursor, "cost", limits, number::amount)
+    } else {
+        Ok(SmallVec::from_elem(1, limits))
+    }
+}
+
+/// Takes one number for all limits, or a list with one for each of them: `1,4000`.
+pub fn cost_list(
     cursor: &mut Cursor<'_>,
-    most: u64,
-    takes: &'static str,
-) -> Result<PeriodLimit, Error> {
-    let count = cursor.value("count", takes, |text| {
-        number::amount(text).filter(|&count| count <= most)
-    })?;
-    let period = period(cursor)?;
-    PeriodLimit::new(count, period).ok_or(Error::argument("period", "above 0"))
-}
-
-/// A GCRA from its parameters, with errors that name them.
-pub fn gcra_limit(max_burst: u64, count: u64, period: Span) -> Result<Limit, Error> {
-    gcra::limit(max_burst, count, period)
-        .map(Limit::Bucket)
-        .map_err(|error| match error {
-            GcraError::Rate => Error::argument(
-                "count",
-                "between 1 per 3650 days and 1000000000 per second of its period",
-            ),
-            GcraError::Limit(error) => error.into(),
-        })
-}
-
-/// Takes a `max_burst`.
-pub fn max_burst(cursor: &mut Cursor<'_>) -> Result<u64, Error> {
-    const TAKES: &str = "an integer from 0 to 999999999999";
-    cursor.value("max_burst", TAKES, |text| {
-        number::integer(text).filter(|&burst| burst < number::AMOUNT_MAX)
-    })
-}
-
-fn rate(cursor: &mut Cursor<'_>) -> Result<Rate, Error> {
-    cursor.value("rate", RATE, Rate::parse)
-}
-
-fn period(cursor: &mut Cursor<'_>) -> Result<Span, Error> {
-    const TAKES: &str =
-        "above 0: a decimal with one of the units ns us ms s m h d, up to 3650 days";
-    cursor.value("period", TAKES, |text| {
-        number::duration_with_unit(text).filter(|span| *span > Span::ZERO)
-    })
+    name: &'static str,
+    limits: usize,
+    read: impl Fn(&[u8]) -> Option<u64>,
+) -> Result<SmallVec<[u64; 1]>, Error> {
+    let text = cursor.take(name)?;
+    let takes = if limits == 1 {
+        AMOUNT
+    } else {
+        "integers from 1 to 1000000000000: one, or one for each limit (1,4000)"
+    };
+    let listed: Option<SmallVec<[u64; 1]>> = text.split(|&byte| byte == b',').map(read).collect();
+    match listed {
+        Some(costs) if costs.len() == limits => Ok(costs),
+        Some(costs) if costs.len() == 1 => Ok(SmallVec::from_elem(costs[0], limits)),
+        _ => Err(Error::argument(name, takes)),
+    }
 }
 
 /// Where the keys of a call are: the first argument, and one behind each AND that the grammar finds.
-fn keys(arguments: Arguments<'_>, waits: Waits) -> Vec<usize> {
+fn keys(arguments: Arguments<'_>, grammar: Grammar) -> Vec<usize> {
     let mut cursor = Cursor::new(arguments);
     let mut positions = Vec::new();
     // As far as the request can be read; one that cannot is refused whole when it runs.
@@ -198,10 +238,12 @@ fn keys(arguments: Arguments<'_>, waits: Waits) -> Vec<usize> {
             positions.push(cursor.index());
             cursor.key()?;
             limit(&mut cursor)?;
-            if positions.len() == 1 && waits == Waits::UpTo {
+            if positions.len() == 1 && grammar.waits {
                 cursor.duration_or_zero("max_wait")?;
             }
-            cost(&mut cursor)?;
+            if cursor.keyword("COST") {
+                cursor.take("cost")?;
+            }
             if !cursor.keyword("AND") || cursor.peek().is_none() {
                 return Ok(());
             }
@@ -212,43 +254,14 @@ fn keys(arguments: Arguments<'_>, waits: Waits) -> Vec<usize> {
 
 /// [`keys`] of a verb with `max_wait`.
 pub fn keys_of_waiting(arguments: Arguments<'_>) -> Vec<usize> {
-    keys(arguments, Waits::UpTo)
+    keys(arguments, RESERVE)
 }
 
 /// [`keys`] of a verb without.
 pub fn keys_of_immediate(arguments: Arguments<'_>) -> Vec<usize> {
-    keys(arguments, Waits::Never)
+    keys(arguments, TAKE)
 }
 
-/// `<limit>`, for the documentation.
-pub const LIMIT: Argument = Argument::new(
-    "limit",
-    ArgumentKind::OneOf(&[
-        Argument::new("bucket", ArgumentKind::Block(&[CAPACITY, RATE_ARGUMENT])),
-        Argument::new("bucket", ArgumentKind::Block(&[CAPACITY, RATE_ARGUMENT])).token("BUCKET"),
-        Argument::new(
-            "gcra",
-            ArgumentKind::Block(&[
-                Argument::integer("max_burst"),
-                Argument::integer("count"),
-                Argument::string("period"),
-            ]),
-        )
-        .token("GCRA"),
-        RATE_ARGUMENT.token("PACE"),
-        Argument::new(
-            "window",
-            ArgumentKind::Block(&[COUNT, PERIOD, Argument::flag("align", "ALIGN")]),
-        )
-        .token("WINDOW"),
-        Argument::new("sliding", ArgumentKind::Block(&[COUNT, PERIOD])).token("SLIDING"),
-        Argument::new("log", ArgumentKind::Block(&[COUNT, PERIOD])).token("LOG"),
-    ]),
-);
-const COUNT: Argument = Argument::integer("count");
-const PERIOD: Argument = Argument::string("period");
-const CAPACITY: Argument = Argument::integer("capacity");
-const RATE_ARGUMENT: Argument = Argument::string("rate");
 /// `max_wait`, for the documentation.
 pub const MAX_WAIT: Argument = Argument::string("max_wait");
 /// `[COST n]`, for the documentation.
@@ -263,3 +276,12 @@ pub const MORE_RULES: Argument = Argument::new(
 .multiple();
 /// `[INFO]`, for the documentation.
 pub const INFO: Argument = Argument::flag("info", "INFO");
+/// `[TICKET [ttl]]`, for the documentation.
+pub const TICKET: Argument = Argument::new(
+    "ticket",
+    ArgumentKind::Block(&[Argument::string("ttl").optional()]),
+)
+.token("TICKET")
+.optional();
+/// `[ID text]`, for the documentation.
+pub const ID: Argument = Argument::string("text").token("ID").optional();

@@ -2,7 +2,9 @@
 
 use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, scan, ttl};
-use super::ratelimit::{charge, dialects, pause, peek, refund, reserve, resume, take, usage};
+use super::ratelimit::{
+    charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
+};
 use super::server::{command, config, debug, info, save, shutdown, time};
 use super::spec::Spec;
 use super::transaction;
@@ -20,6 +22,10 @@ pub static COMMANDS: &[&Spec] = &[
     &usage::SPEC,
     &refund::SPEC,
     &charge::SPEC,
+    &tickets::CONFIRM,
+    &tickets::CANCEL,
+    &tickets::SETTLE,
+    &policy::SPEC,
     &dialects::CL_THROTTLE,
     &dialects::RL_THROTTLE,
     &dialects::GCRA,

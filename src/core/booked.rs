@@ -193,7 +193,8 @@ impl Booked {
         }
     }
 
-    fn slot_after(&self, wait: Wait, now: Timestamp) -> Slot {
+    /// The slot that lies `wait` from now.
+    pub fn slot_after(&self, wait: Wait, now: Timestamp) -> Slot {
         let permits = self.bucket.limit.rate().permits();
         let (whole, numerator, denominator) = wait.parts();
         let at = now.after_ns(u64::try_from(whole).unwrap_or(u64::MAX));

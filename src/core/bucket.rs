@@ -181,6 +181,36 @@ impl Bucket {
         (back / per_ns) as u64
     }
 
+    /// Gives back `amount` of a `cost` whose slot has passed: at most what refill has not given back
+    /// already. The whole permits that came back.
+    pub fn give_back(
+        &mut self,
+        cost: u64,
+        amount: u64,
+        slot: Timestamp,
+        now: Timestamp,
+        pause_until: Timestamp,
+    ) -> u64 {
+        let at = self.start(now, pause_until);
+        let (per_ns, permits) = (
+            self.limit.rate().per_ns(),
+            u128::from(self.limit.rate().permits()),
+        );
+        let refilled = u128::from(at.since(slot)) * permits;
+        let left = u128::from(cost)
+            .saturating_mul(per_ns)
+            .saturating_sub(refilled);
+        let drained = self.undrained.is_some() && pause_until > now;
+        let kept = if drained { self.drained_deficit() } else { 0 };
+        let deficit = self.deficit_at(at);
+        let back = u128::from(amount)
+            .saturating_mul(per_ns)
+            .min(left)
+            .min(deficit.saturating_sub(kept));
+        self.settle(deficit - back, at);
+        u64::try_from(back / per_ns).unwrap_or(u64::MAX)
+    }
+
     /// A pause ends at `at`: at most one permit is there then.
     pub fn drain_to(&mut self, at: Timestamp) {
         self.undrained.get_or_insert(self.level);

@@ -9,7 +9,7 @@ use super::log::{self, Log};
 use super::pause::Pause;
 use super::sliding::Sliding;
 use super::state::State;
-use super::timeline::{Booking, Timeline};
+use super::timeline::{Booking, Slot, Timeline};
 use super::units::{Timestamp, Wait};
 use super::window::Window;
 use smallvec::SmallVec;
@@ -114,6 +114,30 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// The slot that lies `wait` from now, as exact as limit `index` knows it.
+    pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
+        match &self.seen[index] {
+            Seen::Bucket(booked) => booked.slot_after(wait, self.now),
+            _ => {
+                let ns = u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX);
+                Slot {
+                    at: self.now.after_ns(ns),
+                    fraction: 0,
+                }
+            }
+        }
+    }
+
+    /// How many limits there are.
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// A draft has at least one limit.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
     /// How the key stands under the call's limit.
     pub fn standing(&self) -> Standing {
         self.standing_of(0)
@@ -136,23 +160,22 @@ impl<'a> Draft<'a> {
         self.pause_until > self.now
     }
 
-    /// Charges `cost` at its earliest slot.
+    /// Charges `cost` at its earliest slot; one above the capacity without asking.
     ///
     /// # Errors
     /// The debt or the bookings would be more than a key may hold.
     pub fn book(&mut self, cost: u64) -> Result<(), Refusal> {
-        let wait = match self.earliest(cost) {
-            Earliest::After(wait) => wait,
-            Earliest::Never => Wait::ZERO,
-        };
-        self.book_at(
-            0,
-            Charge {
-                cost,
-                wait,
-                ticket: 0,
-            },
-        )
+        match self.earliest(cost) {
+            Earliest::After(wait) => self.book_at(
+                0,
+                Charge {
+                    cost,
+                    wait,
+                    ticket: 0,
+                },
+            ),
+            Earliest::Never => self.charge(0, cost),
+        }
     }
 
     /// Charges a cost under limit `index` at a slot at which it could go.

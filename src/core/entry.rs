@@ -12,7 +12,8 @@ use super::pause::Pause;
 use super::units::{Span, Timestamp, Wait};
 use smallvec::SmallVec;
 
-pub use super::state::State;
+pub use super::state::{Grant, State};
+use std::borrow::Cow;
 
 /// Most limits that a policy puts on one key.
 pub const LIMITS_MAX: usize = 16;
@@ -147,6 +148,30 @@ impl Entry {
             .map(|state| state.refund(cost, now, pause_until))
             .max()
             .unwrap_or(0)
+    }
+
+    /// Gives back `amount` of what limit `index` granted to a ticket. See [`State::give_back`].
+    pub fn give_back(&mut self, index: usize, grant: Grant, amount: u64, now: Timestamp) -> u64 {
+        let pause_until = self.paused_until();
+        self.states
+            .get_mut(index)
+            .map_or(0, |state| state.give_back(grant, amount, now, pause_until))
+    }
+
+    /// The limits the key counts under, `otherwise` where it counts nothing.
+    pub fn limits_or<'a>(&self, otherwise: &'a [Limit]) -> Cow<'a, [Limit]> {
+        let own: Option<Vec<Limit>> = self.states.iter().map(State::limit).collect();
+        own.filter(|own| own.len() == otherwise.len())
+            .map_or(Cow::Borrowed(otherwise), Cow::Owned)
+    }
+
+    /// Tickets whose slots lie inside the pause that is running.
+    pub fn tickets_in_pause(&self) -> Vec<u64> {
+        let until = self.paused_until();
+        self.states
+            .iter()
+            .flat_map(|state| state.tickets_before(until))
+            .collect()
     }
 
     /// How the key stands under its own limits; `None` for a key without state.

@@ -81,16 +81,51 @@ impl PeriodLimit {
     }
 }
 
-/// As it can be written in front of a rate: `7/2s`.
+/// As a rate: `7/2s`.
 impl fmt::Display for PeriodLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ns = self.period.as_ns();
-        let units = [(SECOND, "s"), (MILLISECOND, "ms"), (1_000, "us"), (1, "ns")];
-        let (unit, name) = units
-            .into_iter()
-            .find(|(unit, _)| ns.is_multiple_of(*unit))
-            .unwrap_or((1, "ns"));
-        write!(f, "{}/{}{name}", self.count, ns / unit)
+        write!(f, "{}/{}", self.count, self.period)
+    }
+}
+
+/// As a command takes it.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let per = |f: &mut fmt::Formatter<'_>, kind: &str, per: &PeriodLimit| {
+            write!(f, "{kind} {} {}", per.count, per.period)
+        };
+        match self {
+            Self::Bucket(limit) => write!(f, "{limit}"),
+            Self::Window(limit) => {
+                per(f, "WINDOW", &limit.per)?;
+                f.write_str(if limit.align { " ALIGN" } else { "" })
+            }
+            Self::Sliding(limit) => per(f, "SLIDING", limit),
+            Self::Log(limit) => per(f, "LOG", limit),
+        }
+    }
+}
+
+/// As a command takes it; one at a time is `PACE`.
+impl fmt::Display for BucketLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.keeps {
+            Keeps::Permits => write!(f, "BUCKET {} {}", self.capacity, self.rate),
+            Keeps::Time if self.capacity == 1 => write!(f, "PACE {}", self.rate),
+            // A GCRA's rate came from a count per period, and this denominator divides that period.
+            Keeps::Time => {
+                let period = u64::try_from(self.rate.per_ns)
+                    .ok()
+                    .and_then(Span::from_ns)
+                    .unwrap_or(Span::MAX);
+                write!(
+                    f,
+                    "GCRA {} {} {period}",
+                    self.capacity - 1,
+                    self.rate.permits
+                )
+            }
+        }
     }
 }
 

@@ -123,6 +123,29 @@ impl Log {
         }
     }
 
+    /// Takes `amount` back off the booking at `slot`, if that is still held; how much it was. Costs as many
+    /// steps as there are bookings behind it.
+    pub fn give_back(&mut self, amount: u64, slot: Timestamp) -> u64 {
+        let index = self.bookings.partition_point(|booking| booking.slot < slot);
+        if self
+            .bookings
+            .get(index)
+            .is_none_or(|booking| booking.slot != slot)
+        {
+            return 0;
+        }
+        let held = self.bookings[index].total - self.total_before(index);
+        let back = amount.min(held);
+        self.bookings
+            .iter_mut()
+            .skip(index)
+            .for_each(|booking| booking.total -= back);
+        if back == held {
+            self.bookings.remove(index);
+        }
+        back
+    }
+
     /// How the log stands under `limit`.
     pub fn standing(&self, limit: PeriodLimit, now: Timestamp, pause_until: Timestamp) -> Standing {
         self.standing_with(limit, None, now, pause_until)

@@ -92,6 +92,22 @@ impl Sliding {
         self.current = self.current.saturating_add(cost);
     }
 
+    /// Takes `amount` back out of the window of `slot`, if that is still counted; how much it was.
+    pub fn give_back(&mut self, amount: u64, slot: Timestamp, now: Timestamp) -> u64 {
+        self.roll(now);
+        let index = slot.as_ns() / self.limit.period().as_ns();
+        let counted = if index == self.index {
+            &mut self.current
+        } else if index + 1 == self.index {
+            &mut self.previous
+        } else {
+            return 0;
+        };
+        let back = amount.min(*counted);
+        *counted -= back;
+        back
+    }
+
     /// How the counter stands.
     pub fn standing(&self, now: Timestamp, pause_until: Timestamp) -> Standing {
         let left = self.limit.count().saturating_sub(self.load_rounded_up(now));

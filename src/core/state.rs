@@ -5,7 +5,7 @@ use super::decision::{Earliest, LimitUsage, Standing};
 use super::limit::Limit;
 use super::log::Log;
 use super::sliding::Sliding;
-use super::timeline::{Booking, Timeline, Trajectory};
+use super::timeline::{Booking, Slot, Timeline, Trajectory};
 use super::units::{Timestamp, Wait};
 use super::window::Window;
 
@@ -159,6 +159,62 @@ impl State {
         }
     }
 
+    /// Gives back `amount` of what was granted to a ticket: all of it where its slot is still ahead, else
+    /// what refill or time has not given back already. How many whole permits that were.
+    pub fn give_back(
+        &mut self,
+        grant: Grant,
+        amount: u64,
+        now: Timestamp,
+        pause_until: Timestamp,
+    ) -> u64 {
+        let slot = grant.slot.rounded_up();
+        match self {
+            Self::Empty => 0,
+            Self::Bucket(bucket, timeline) => {
+                let timeline = timeline.as_deref_mut();
+                if timeline.is_some_and(|timeline| timeline.take_off(bucket, grant.ticket, amount))
+                {
+                    return amount;
+                }
+                // A slot ahead that is not listed has been worked into what was promised behind a pause.
+                if slot > now {
+                    0
+                } else {
+                    bucket.give_back(grant.cost, amount, grant.slot.at, now, pause_until)
+                }
+            }
+            Self::Window(window) => window.give_back(amount, slot, now),
+            Self::Sliding(sliding) => sliding.give_back(amount, slot, now),
+            Self::Log(log) => log.give_back(amount, slot),
+        }
+    }
+
+    /// The limit it counts under; `None` if there is nothing.
+    pub const fn limit(&self) -> Option<Limit> {
+        match self {
+            Self::Empty => None,
+            Self::Bucket(bucket, _) => Some(Limit::Bucket(bucket.limit)),
+            Self::Window(window) => Some(Limit::Window(window.limit)),
+            Self::Sliding(sliding) => Some(Limit::Sliding(sliding.limit)),
+            Self::Log(log) => Some(Limit::Log(log.limit)),
+        }
+    }
+
+    /// Tickets whose slots lie ahead and before `until`.
+    pub fn tickets_before(&self, until: Timestamp) -> impl Iterator<Item = u64> {
+        let ahead = match self {
+            Self::Bucket(_, Some(timeline)) => &timeline.ahead[..],
+            _ => &[],
+        };
+        let before = ahead
+            .iter()
+            .take_while(move |booking| booking.slot.at < until);
+        before
+            .map(|booking| booking.ticket)
+            .filter(|&ticket| ticket != 0)
+    }
+
     /// A pause that ended left a bucket drained; a new one starts from there.
     pub fn forget_drain(&mut self) {
         if let Self::Bucket(bucket, timeline) = self {
@@ -190,6 +246,17 @@ impl State {
             }
         }
     }
+}
+
+/// What one limit granted to a ticket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grant {
+    /// The ticket.
+    pub ticket: u64,
+    /// Permits.
+    pub cost: u64,
+    /// When they may go.
+    pub slot: Slot,
 }
 
 fn settled<'a>(bucket: &Bucket, timeline: &'a Timeline, now: Timestamp) -> (Bucket, &'a [Booking]) {

@@ -131,6 +131,35 @@ impl Timeline {
         bucket.resume(now);
     }
 
+    /// Takes `amount` off the booking of a ticket, where it is still ahead; true if it was found.
+    ///
+    /// Where a pause has worked it into the drained bucket already, the drain is worked out anew.
+    pub fn take_off(&mut self, bucket: &mut Bucket, ticket: u64, amount: u64) -> bool {
+        if take_off(&mut self.ahead, ticket, amount) {
+            return true;
+        }
+        let Some(undrained) = bucket.undrained else {
+            return false;
+        };
+        if !take_off(&mut self.shelved, ticket, amount) {
+            return false;
+        }
+        let until = bucket.level.base;
+        let mut again = Bucket {
+            level: undrained,
+            undrained: None,
+            ..*bucket
+        };
+        let shelved = Self {
+            ahead: self.shelved.clone(),
+            shelved: Vec::new(),
+        };
+        shelved.due(&mut again, until);
+        again.drain_to(until);
+        bucket.level = again.level;
+        true
+    }
+
     /// As [`Self::settle`], but leaves the bookings: how many are due.
     pub fn due(&self, bucket: &mut Bucket, at: Timestamp) -> usize {
         let due = self
@@ -143,6 +172,17 @@ impl Timeline {
         }
         due
     }
+}
+
+fn take_off(bookings: &mut Vec<Booking>, ticket: u64, amount: u64) -> bool {
+    let Some(index) = bookings.iter().position(|booking| booking.ticket == ticket) else {
+        return false;
+    };
+    bookings[index].cost = bookings[index].cost.saturating_sub(amount);
+    if bookings[index].cost == 0 {
+        bookings.remove(index);
+    }
+    true
 }
 
 /// One point of a trajectory: the start, or a slot.

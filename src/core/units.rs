@@ -1,6 +1,7 @@
 //! Instants, spans and waits. Checked or saturating arithmetic only; all of it exact.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 /// Nanoseconds in a millisecond.
 pub const MILLISECOND: u64 = 1_000_000;
@@ -74,6 +75,23 @@ impl Span {
     /// Nanoseconds.
     pub const fn as_ns(self) -> u64 {
         self.0
+    }
+}
+
+/// As a command takes it, in the largest unit of which it is a whole number: `90m`, `1500ms`.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [
+            (DAY, "d"),
+            (3600 * SECOND, "h"),
+            (60 * SECOND, "m"),
+            (SECOND, "s"),
+            (MILLISECOND, "ms"),
+            (1_000, "us"),
+        ];
+        let whole = |&(unit, _): &(u64, &str)| self.0 >= unit && self.0.is_multiple_of(unit);
+        let (unit, name) = units.into_iter().find(whole).unwrap_or((1, "ns"));
+        write!(f, "{}{name}", self.0 / unit)
     }
 }
 
@@ -209,6 +227,15 @@ mod tests {
         assert_eq!(Wait::from_ns(1_000_000).ceil_ms(), 1);
         assert_eq!(Wait::from_ns(1_000_001).ceil_ms(), 2);
         assert_eq!(Wait::from_ns(u128::MAX).plus_ns(9).ceil_ms(), i64::MAX);
+    }
+
+    #[test]
+    fn spans_are_written_with_one_unit() {
+        let shown = |ns| Span(ns).to_string();
+        assert_eq!(shown(DAY), "1d");
+        assert_eq!(shown(90 * SECOND), "90s");
+        assert_eq!(shown(1), "1ns");
+        assert_eq!(shown(0), "0ns");
     }
 
     #[test]

@@ -105,6 +105,24 @@ impl Window {
         Ok(())
     }
 
+    /// Takes `amount` back out of the window of `slot`, if that is still counted; how much it was.
+    pub fn give_back(&mut self, amount: u64, slot: Timestamp, now: Timestamp) -> u64 {
+        self.roll(now);
+        let place = self.place_of(slot);
+        if slot < self.begin {
+            return 0;
+        }
+        let Ok(index) = self.used.binary_search_by_key(&place, |(place, _)| *place) else {
+            return 0;
+        };
+        let back = amount.min(self.used[index].1);
+        self.used[index].1 -= back;
+        if self.used[index].1 == 0 {
+            self.used.remove(index);
+        }
+        back
+    }
+
     /// How the running window stands.
     pub fn standing(&self, now: Timestamp, pause_until: Timestamp) -> Standing {
         let ahead = pause_until > now || (self.begin > now && !self.used.is_empty());

@@ -17,10 +17,11 @@ mod table;
 
 pub use level::LogLevel;
 pub use table::SetError;
-use table::{Change, ROWS, find};
 pub(crate) use table::{
-    MAXCLIENTS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, SECONDS_MAX, max_pause, save, yes_no,
+    BOOKINGS_LIMIT, MAXCLIENTS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, SECONDS_MAX, max_pause,
+    save, yes_no,
 };
+use table::{Change, ROWS, find};
 
 /// What was given at start; see [`Settings::new`]. [`Default`] is what the server does without flags.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub struct Initial {
     pub tcp_backlog: u64,
     /// Longest pause that `RL.PAUSE` sets.
     pub max_pause: Span,
+    /// Most bookings ahead that one key holds.
+    pub max_bookings: u64,
     /// Refuse peers from elsewhere while there is no password.
     pub protected_mode: bool,
     /// Replies a connection may have waiting, in bytes, before it is made to read them.
@@ -73,6 +76,7 @@ impl Default for Initial {
             tcp_keepalive_seconds: 300,
             tcp_backlog: 511,
             max_pause: Span::from_ns(DAY).unwrap_or(Span::MAX),
+            max_bookings: 100_000,
             protected_mode: true,
             client_output_limit: 1024 * 1024,
         }
@@ -91,6 +95,7 @@ pub struct Settings {
     timeout_seconds: AtomicU64,
     tcp_keepalive_seconds: AtomicU64,
     max_pause_ns: AtomicU64,
+    max_bookings: AtomicU64,
     protected_mode: AtomicBool,
     client_output_limit: AtomicU64,
     loglevel_hook: Mutex<Option<LogLevelHook>>,
@@ -107,6 +112,7 @@ impl Settings {
             timeout_seconds: initial.timeout_seconds.into(),
             tcp_keepalive_seconds: initial.tcp_keepalive_seconds.into(),
             max_pause_ns: initial.max_pause.as_ns().into(),
+            max_bookings: initial.max_bookings.into(),
             protected_mode: initial.protected_mode.into(),
             client_output_limit: initial.client_output_limit.into(),
             loglevel_hook: Mutex::new(None),
@@ -164,6 +170,11 @@ impl Settings {
         Span::from_ns(self.max_pause_ns.load(Relaxed)).unwrap_or(Span::MAX)
     }
 
+    /// Most bookings ahead that one key holds.
+    pub fn max_bookings(&self) -> usize {
+        usize::try_from(self.max_bookings.load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
     /// True if peers from elsewhere are refused while there is no password.
     pub fn protected_mode(&self) -> bool {
         self.protected_mode.load(Relaxed)
@@ -219,6 +230,7 @@ impl Settings {
             Change::Timeout(seconds) => self.timeout_seconds.store(seconds, Relaxed),
             Change::TcpKeepalive(seconds) => self.tcp_keepalive_seconds.store(seconds, Relaxed),
             Change::MaxPause(span) => self.max_pause_ns.store(span.as_ns(), Relaxed),
+            Change::MaxBookings(most) => self.max_bookings.store(most, Relaxed),
             Change::ProtectedMode(on) => self.protected_mode.store(on, Relaxed),
             Change::ClientOutputLimit(bytes) => self.client_output_limit.store(bytes, Relaxed),
             Change::Loglevel(level) => {

@@ -27,6 +27,7 @@ pub(super) enum Change {
     Timeout(u64),
     TcpKeepalive(u64),
     MaxPause(Span),
+    MaxBookings(u64),
     ProtectedMode(bool),
     ClientOutputLimit(u64),
 }
@@ -86,8 +87,13 @@ pub(super) const ROWS: &[Row] = &[
         }),
     },
     Row {
+        name: "max-bookings",
+        get: |s| text(s.max_bookings()),
+        parse: Some(|value| integer(value, 1, BOOKINGS_LIMIT).map(Change::MaxBookings)),
+    },
+    Row {
         name: "max-pause",
-        get: |s| text(duration(s.max_pause())),
+        get: |s| text(s.max_pause().to_string()),
         parse: Some(|value| max_pause(value).map(Change::MaxPause)),
     },
     Row {
@@ -162,26 +168,6 @@ fn addresses(bind: &[IpAddr]) -> String {
         .join(" ")
 }
 
-/// The shortest way to write `span` with one unit, so that it can be given back as it is.
-fn duration(span: Span) -> String {
-    let ns = span.as_ns();
-    let units = [
-        ("d", 86_400_000_000_000),
-        ("h", 3_600_000_000_000),
-        ("m", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-    ];
-    match units
-        .iter()
-        .find(|(_, unit)| ns >= *unit && ns.is_multiple_of(*unit))
-    {
-        Some((unit, size)) => format!("{}{unit}", ns / size),
-        None => format!("{ns}ns"),
-    }
-}
-
 /// `0` seconds shows as Redis shows it: an empty text.
 fn save_text(seconds: u64) -> String {
     if seconds == 0 {
@@ -209,6 +195,10 @@ pub(crate) fn yes_no(value: &[u8]) -> Result<bool, String> {
         _ => Err("argument must be 'yes' or 'no'".to_owned()),
     }
 }
+
+/// Most bookings a key may be allowed: a million of them take tens of megabytes, and a call on such a key
+/// tens of milliseconds.
+pub(crate) const BOOKINGS_LIMIT: u64 = 1_000_000;
 
 /// The longest pause: a duration above zero.
 pub(crate) fn max_pause(value: &[u8]) -> Result<Span, String> {
@@ -317,15 +307,6 @@ mod tests {
         ] {
             assert!(integer(wrong, 1, 7).is_err(), "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn durations_are_written_with_one_unit() {
-        let shown = |ns| duration(Span::from_ns(ns).unwrap());
-        assert_eq!(shown(86_400_000_000_000), "1d");
-        assert_eq!(shown(90_000_000_000), "90s");
-        assert_eq!(shown(1), "1ns");
-        assert_eq!(shown(0), "0ns");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The databases: what commands and background work may do with keys.
 
 use super::key::Key;
+use super::policies::Policies;
+use super::records::Records;
 use super::shard::{SHARDS, Shards, Value};
 use super::watches::{Watch, Watches};
 use crate::core::entry::Entry;
@@ -23,6 +25,10 @@ pub struct Store {
     databases: Box<[OnceLock<Shards<Entry>>]>,
     hasher: RandomState,
     watches: Watches,
+    /// Limits stored under a name.
+    pub policies: Policies,
+    /// Tickets and remembered answers.
+    pub records: Records,
 }
 
 /// A page of a SCAN.
@@ -61,6 +67,8 @@ impl Store {
             databases,
             hasher: RandomState::new(),
             watches: Watches::default(),
+            policies: Policies::default(),
+            records: Records::default(),
         }
     }
 
@@ -137,6 +145,7 @@ impl Store {
     /// Removes a key; true if it existed at `now`.
     pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
         self.with_key(database, key, now, |entry| {
+            self.records.forget_key(database, key);
             !std::mem::take(entry).is_absent()
         })
     }
@@ -161,6 +170,7 @@ impl Store {
         if let Some(shards) = self.existing(database) {
             shards.clear();
         }
+        self.records.clear(database);
     }
 
     /// Those of the next `count` keys from `cursor` on that exist at `now`. A page may be empty and yet

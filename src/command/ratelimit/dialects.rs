@@ -5,7 +5,7 @@
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::rules::{gcra_limit, max_burst};
+use crate::command::limits::{gcra_limit, max_burst};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::{Earliest, Standing};
 use crate::core::limit::Limit;

@@ -29,13 +29,19 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     cursor.finish()?;
     // One wrong Retry-After must not lock everyone out.
     let span = duration.min(context.shared.settings.max_pause());
-    let now = context.now;
-    let left = context
-        .shared
-        .store
-        .with_key(context.connection.database, key, now, |entry| {
-            entry.pause(span, keep, force, now)
-        });
+    let (store, database, now) = (
+        &context.shared.store,
+        context.connection.database,
+        context.now,
+    );
+    let left = store.with_key(database, key, now, |entry| {
+        let left = entry.pause(span, keep, force, now);
+        let overtaken = entry.tickets_in_pause();
+        if !overtaken.is_empty() {
+            store.records.overtake(&overtaken);
+        }
+        left
+    });
     context.reply.integer(left.ceil_ms());
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::take::answer;
 use crate::command::context::Context;
 use crate::command::decide::Mode;
 use crate::command::error::Error;
+use crate::command::limits::LIMIT;
 use crate::command::rules;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::protocol::Arguments;
@@ -13,7 +14,7 @@ pub const SPEC: Spec = Spec {
     summary: "Say what RL.TAKE would, and change nothing",
     arguments: &[
         Argument::key("key"),
-        rules::LIMIT,
+        LIMIT,
         rules::COST,
         rules::MORE_RULES,
         rules::INFO,
@@ -25,5 +26,5 @@ pub const SPEC: Spec = Spec {
 };
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    answer(context, arguments, Mode::Peek)
+    answer(context, arguments, rules::PEEK, Mode::Peek)
 }

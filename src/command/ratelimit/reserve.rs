@@ -1,9 +1,11 @@
 //! `RL.RESERVE`: books a slot and says how long to wait for it.
 
 use crate::command::context::Context;
-use crate::command::decide::{Mode, decide, milliseconds};
+use crate::command::decide::{Mode, decide};
 use crate::command::error::Error;
-use crate::command::rules::{self, Call, Rule, Waits};
+use crate::command::limits::LIMIT;
+use crate::command::outcome::milliseconds;
+use crate::command::rules::{self, Call};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Earliest;
 use crate::core::limit::Limit;
@@ -15,37 +17,44 @@ pub const SPEC: Spec = Spec {
     summary: "Book a slot at once and say how long to wait for it",
     arguments: &[
         Argument::key("key"),
-        rules::LIMIT,
+        LIMIT,
         rules::MAX_WAIT,
         rules::COST,
         rules::MORE_RULES,
+        rules::TICKET,
+        rules::ID,
         rules::INFO,
     ],
-    reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `INFO` a map.",
+    reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `TICKET` an array of that and the ticket (0 when refused), with `INFO` a map.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_waiting),
     ..Spec::new("RL.RESERVE", Group::RateLimit, Arity::at_least(5), run)
 };
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    let call = Call::parse(arguments, Waits::UpTo)?;
-    let slides = |rule: &Rule<'_>| matches!(rule.limit, Limit::Sliding(_));
-    if call.max_wait > Span::ZERO && call.rules.iter().any(slides) {
+    let call = Call::parse(arguments, rules::RESERVE, &context.shared.store.policies)?;
+    let mut limits = call.rules.iter().flat_map(|rule| &rule.limits);
+    if call.max_wait > Span::ZERO && limits.any(|limit| matches!(limit, Limit::Sliding(_))) {
         return Err(Error::argument(
             "max_wait",
             "0 with SLIDING, which cannot be booked ahead",
         ));
     }
-    let outcome = decide(context, &call.rules, Mode::Reserve(call.max_wait))?;
-    if call.info {
+    let outcome = decide(context, arguments, &call, Mode::Reserve(call.max_wait))?;
+    if call.options.info {
         outcome.write_info(&mut context.reply, &call.rules);
         return Ok(());
     }
     let refused = !outcome.granted && outcome.earliest != Earliest::Never;
-    context.reply.integer(if refused {
+    let wait = if refused {
         -1
     } else {
         milliseconds(outcome.earliest)
-    });
+    };
+    if call.options.ticket.is_some() {
+        context.reply.integers(&[wait, outcome.ticket as i64]);
+    } else {
+        context.reply.integer(wait);
+    }
     Ok(())
 }

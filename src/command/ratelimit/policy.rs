@@ -1,0 +1,136 @@
+//! `RL.POLICY`: limits stored under a name.
+
+use crate::command::arguments::Cursor;
+use crate::command::context::Context;
+use crate::command::error::Error;
+use crate::command::limits::{LIMIT, Term, limit};
+use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
+use crate::core::entry::LIMITS_MAX;
+use crate::protocol::Arguments;
+use crate::store::{POLICY_NAME_BYTES_MAX, PolicyLimits};
+
+const NAME: Argument = Argument::string("name");
+
+/// The row.
+pub const SPEC: Spec = Spec {
+    summary: "Store limits under a name",
+    reply: "As its subcommands.",
+    subcommands: &[
+        Spec {
+            summary: "Store limits under a name; several all count on the one key that a call names",
+            arguments: &[
+                NAME,
+                LIMIT,
+                Argument::new("limit", ArgumentKind::Block(&[LIMIT]))
+                    .token("AND")
+                    .optional()
+                    .multiple(),
+            ],
+            reply: "OK. Keys follow on their next call, by the rules for changed parameters.",
+            flags: Flags::WRITE.and(Flags::ADMIN),
+            ..Spec::new("RL.POLICY|SET", Group::RateLimit, Arity::at_least(5), set)
+        },
+        Spec {
+            summary: "Show the limits of a policy",
+            arguments: &[NAME],
+            reply: "An array of limits as a command takes them; nil if there is none of that name.",
+            flags: Flags::FAST,
+            ..Spec::new("RL.POLICY|GET", Group::RateLimit, Arity::exactly(3), get)
+        },
+        Spec {
+            summary: "List the names of all policies",
+            reply: "An array of names, in order.",
+            ..Spec::new("RL.POLICY|LIST", Group::RateLimit, Arity::exactly(2), list)
+        },
+        Spec {
+            summary: "Remove a policy",
+            arguments: &[NAME],
+            reply: "1, or 0 if there was none of that name. Keys keep what they counted under it.",
+            flags: Flags::WRITE.and(Flags::ADMIN),
+            ..Spec::new("RL.POLICY|DEL", Group::RateLimit, Arity::exactly(3), del)
+        },
+    ],
+    ..Spec::new("RL.POLICY", Group::RateLimit, Arity::at_least(2), bare)
+};
+
+fn bare(_: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    Err(Error::SYNTAX)
+}
+
+fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let mut cursor = Cursor::new(arguments);
+    cursor.take("SET")?;
+    let name = name(&mut cursor)?;
+    let limits = limits(&mut cursor)?;
+    if !context.shared.store.policies.set(name, limits) {
+        return Err(Error::argument("name", "one of at most 10000 policies"));
+    }
+    context.reply.ok();
+    Ok(())
+}
+
+/// Reads `<limit> [AND <limit>]...` to the end.
+///
+/// # Errors
+/// Names the argument that is wrong and what it takes.
+pub fn limits(cursor: &mut Cursor<'_>) -> Result<PolicyLimits, Error> {
+    let mut limits = PolicyLimits::new();
+    loop {
+        match limit(cursor)? {
+            Term::Plain(limit) => limits.push(limit),
+            Term::Policy(_) => {
+                return Err(Error::argument(
+                    "limit",
+                    "no POLICY: a policy holds limits only",
+                ));
+            }
+        }
+        if !cursor.keyword("AND") {
+            break;
+        }
+        if limits.len() == LIMITS_MAX {
+            return Err(Error::argument("limit", "one of at most 16 of a policy"));
+        }
+    }
+    cursor.finish()?;
+    Ok(limits)
+}
+
+/// Takes a policy's name.
+///
+/// # Errors
+/// It is empty or too long.
+pub fn name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Error> {
+    const TAKES: &str = "1 to 128 bytes long";
+    cursor.value("name", TAKES, |name| {
+        (1..=POLICY_NAME_BYTES_MAX)
+            .contains(&name.len())
+            .then_some(name)
+    })
+}
+
+fn get(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    match context.shared.store.policies.limits(&arguments[2]) {
+        Some(limits) => {
+            context.reply.array(limits.len());
+            limits
+                .iter()
+                .for_each(|limit| context.reply.bulk_display(limit));
+        }
+        None => context.reply.null(),
+    }
+    Ok(())
+}
+
+fn list(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    let names = context.shared.store.policies.names();
+    context.reply.array(names.len());
+    names.iter().for_each(|name| context.reply.bulk(name));
+    Ok(())
+}
+
+fn del(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let removed = context.shared.store.policies.remove(&arguments[2]);
+    context.reply.integer(i64::from(removed));
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! `RL.CONFIRM`, `RL.CANCEL`, `RL.SETTLE`: what may still be done with a ticket.
+
+use crate::command::arguments::Cursor;
+use crate::command::context::Context;
+use crate::command::decide::{book, common_slot, drafts, earliest_from, parts};
+use crate::command::error::Error;
+use crate::command::rules::Rule;
+use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::core::decision::Earliest;
+use crate::core::draft::Draft;
+use crate::core::entry::{Entry, Grant};
+use crate::core::number;
+use crate::core::units::{SECOND, Span, Timestamp, Wait};
+use crate::protocol::Arguments;
+use crate::store::{Store, Ticket};
+use smallvec::SmallVec;
+
+const FLAGS: Flags = Flags::WRITE.and(Flags::FAST);
+
+/// The row of `RL.CONFIRM`.
+pub const CONFIRM: Spec = Spec {
+    summary: "Ask just before sending whether a ticket's slot stands",
+    arguments: &[Argument::key("key"), Argument::integer("ticket")],
+    reply: "0: go. More: milliseconds to wait, then confirm again; a slot that fell into a pause or passed more than a second ago is replaced by a new one. -1 if the ticket is unknown or given back.",
+    flags: FLAGS,
+    keys: Keys::ONE,
+    ..Spec::new("RL.CONFIRM", Group::RateLimit, Arity::exactly(3), confirm)
+};
+
+/// The row of `RL.CANCEL`.
+pub const CANCEL: Spec = Spec {
+    summary: "Give a ticket back",
+    arguments: &[Argument::key("key"), Argument::integer("ticket")],
+    reply: "Permits given back, rounded down: all of a slot still ahead, of one that has passed what refill has not given back already. 0 for a ticket that is unknown or given back. Of several rules, the first one's.",
+    flags: FLAGS,
+    keys: Keys::ONE,
+    ..Spec::new("RL.CANCEL", Group::RateLimit, Arity::exactly(3), cancel)
+};
+
+/// The row of `RL.SETTLE`.
+pub const SETTLE: Spec = Spec {
+    summary: "Tell the true cost of a ticket",
+    arguments: &[
+        Argument::key("key"),
+        Argument::integer("ticket"),
+        Argument::string("actual"),
+    ],
+    reply: "1: the difference was charged, into debt if need be, or given back. 0 for a ticket that is unknown or settled. `actual` is one number from 0 on, or one for each rule or limit (1,1350).",
+    flags: FLAGS,
+    keys: Keys::ONE,
+    ..Spec::new("RL.SETTLE", Group::RateLimit, Arity::exactly(4), settle)
+};
+
+/// A slot that passed longer ago than this was not used when it came.
+const STALE: u64 = SECOND;
+
+fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let bookings_max = context.shared.settings.max_bookings();
+    let answer = with_ticket(context, arguments, |call, entries, mut ticket| {
+        if ticket.confirmed {
+            return Ok(Earliest::After(Wait::ZERO));
+        }
+        let paused = |entry: &Entry| !entry.paused(call.now).is_zero();
+        let stale = call.now.since(ticket.slot) > STALE;
+        let pause_covers = entries
+            .iter()
+            .any(|entry| call.now.after_ns(pause_ns(entry, call.now)) > ticket.slot);
+        let overtaken = ticket.overtaken
+            || pause_covers
+            || (ticket.slot <= call.now && entries.iter().any(paused));
+        let earliest = if stale || overtaken {
+            move_ticket(
+                call.store,
+                entries,
+                &mut ticket,
+                call.number,
+                call.now,
+                bookings_max,
+            )?
+        } else {
+            Earliest::After(Wait::from_ns(u128::from(ticket.slot.since(call.now))))
+        };
+        match earliest {
+            Earliest::Never => call
+                .store
+                .records
+                .remove(call.database, call.key, call.number),
+            Earliest::After(wait) => {
+                ticket.confirmed = wait.is_zero();
+                call.store.records.put(call.database, call.number, ticket);
+            }
+        }
+        Ok(earliest)
+    })?;
+    context.reply.integer(match answer {
+        Some(Earliest::After(wait)) => wait.ceil_ms(),
+        Some(Earliest::Never) | None => -1,
+    });
+    Ok(())
+}
+
+fn pause_ns(entry: &Entry, now: Timestamp) -> u64 {
+    u64::try_from(entry.paused(now).ceil_ns()).unwrap_or(u64::MAX)
+}
+
+/// Gives a ticket's slot back and books the next one for it. `Never` if its limits no longer allow the cost.
+fn move_ticket(
+    store: &Store,
+    entries: &mut [Entry],
+    ticket: &mut Ticket,
+    number: u64,
+    now: Timestamp,
+    bookings_max: usize,
+) -> Result<Earliest, Error> {
+    // On copies: if the new slot cannot be had, the old one is left as it is.
+    let mut moved: SmallVec<[Entry; 1]> = entries.iter().cloned().collect();
+    give_back(&mut moved, ticket, number, now, |cost, _, _| cost);
+    let held = ticket.clone();
+    let rules: SmallVec<[Rule<'_>; 1]> = moved
+        .iter()
+        .zip(&held.parts)
+        .map(|(entry, part)| Rule {
+            key: part.key.as_bytes(),
+            limits: entry.limits_or(&part.limits).iter().copied().collect(),
+            under_policy: part.under_policy,
+            costs: part.costs.clone(),
+        })
+        .collect();
+    let mut drafts = drafts(&mut moved, &rules, now, bookings_max)?;
+    let alone = earliest_from(&drafts, &rules, 0);
+    let (earliest, slots) = common_slot(&drafts, &rules, &alone, Span::MAX);
+    let bookable = matches!(earliest, Earliest::After(wait) if wait.fits(Span::MAX));
+    if !bookable {
+        drop(drafts);
+        entries
+            .iter_mut()
+            .zip(moved)
+            .for_each(|(entry, moved)| *entry = moved);
+        return Ok(Earliest::Never);
+    }
+    book(&mut drafts, &rules, &slots, number)?;
+    ticket.parts = parts(&drafts, &rules, &slots);
+    ticket.slot = Ticket::slot_of(&ticket.parts);
+    ticket.overtaken = false;
+    drafts.into_iter().for_each(Draft::commit);
+    entries
+        .iter_mut()
+        .zip(moved)
+        .for_each(|(entry, moved)| *entry = moved);
+    let _ = store;
+    Ok(earliest)
+}
+
+fn cancel(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let back = with_ticket(context, arguments, |call, entries, ticket| {
+        let back = give_back(entries, &ticket, call.number, call.now, |cost, _, _| cost);
+        call.store
+            .records
+            .remove(call.database, call.key, call.number);
+        Ok(back)
+    })?;
+    context
+        .reply
+        .integer(i64::try_from(back.unwrap_or(0)).unwrap_or(i64::MAX));
+    Ok(())
+}
+
+fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    const TAKES: &str =
+        "an integer from 0 to 1000000000000, or a list with one for each rule or limit (1,1350)";
+    let mut cursor = Cursor::new(arguments);
+    let (_, _) = (cursor.key()?, cursor.take("ticket")?);
+    let actual = cursor.value("actual", TAKES, |text| {
+        let number =
+            |text: &[u8]| number::integer(text).filter(|&actual| actual <= number::AMOUNT_MAX);
+        text.split(|&byte| byte == b',')
+            .map(number)
+            .collect::<Option<SmallVec<[u64; 2]>>>()
+    })?;
+    let bookings_max = context.shared.settings.max_bookings();
+    let settled = with_ticket(context, arguments, |call, entries, ticket| {
+        let rules = ticket.parts.len();
+        let limits: usize = ticket.parts.iter().map(|part| part.costs.len()).sum();
+        let actual_of = |rule: usize, limit: usize| match actual.len() {
+            1 => Some(actual[0]),
+            listed if listed == limits => Some(actual[limit]),
+            listed if listed == rules => Some(actual[rule]),
+            _ => None,
+        };
+        if actual_of(0, 0).is_none() {
+            return Err(Error::argument("actual", TAKES));
+        }
+        let less =
+            |cost: u64, rule, limit| cost.saturating_sub(actual_of(rule, limit).unwrap_or(cost));
+        // On copies: what is charged may be refused.
+        let mut after: SmallVec<[Entry; 1]> = entries.iter().cloned().collect();
+        give_back(&mut after, &ticket, call.number, call.now, less);
+        let mut limit = 0;
+        for (rule, (part, entry)) in ticket.parts.iter().zip(&mut after).enumerate() {
+            let own = entry.limits_or(&part.limits).into_owned();
+            let mut draft = entry
+                .draft_under_policy(&own, call.now)?
+                .with_bookings_max(bookings_max);
+            let mut charged = false;
+            for (index, &cost) in part.costs.iter().enumerate() {
+                let more = actual_of(rule, limit).unwrap_or(cost).saturating_sub(cost);
+                limit += 1;
+                if more > 0 {
+                    draft.charge(index, more)?;
+                    charged = true;
+                }
+            }
+            if charged {
+                draft.commit();
+            }
+        }
+        entries
+            .iter_mut()
+            .zip(after)
+            .for_each(|(entry, after)| *entry = after);
+        call.store
+            .records
+            .remove(call.database, call.key, call.number);
+        Ok(())
+    })?;
+    context.reply.integer(i64::from(settled.is_some()));
+    Ok(())
+}
+
+/// Gives back from every limit of a ticket what `amount` says of its cost, rule and limit; how many whole
+/// permits came back to the first rule.
+fn give_back(
+    entries: &mut [Entry],
+    ticket: &Ticket,
+    number: u64,
+    now: Timestamp,
+    amount: impl Fn(u64, usize, usize) -> u64,
+) -> u64 {
+    let (mut first, mut limit) = (0, 0);
+    for (rule, (part, entry)) in ticket.parts.iter().zip(entries).enumerate() {
+        for (index, (&cost, &slot)) in part.costs.iter().zip(&part.slots).enumerate() {
+            let grant = Grant {
+                ticket: number,
+                cost,
+                slot,
+            };
+            let amount = amount(cost, rule, limit);
+            let back = if amount == 0 {
+                0
+            } else {
+                entry.give_back(index, grant, amount, now)
+            };
+            if rule == 0 {
+                first = back.max(first);
+            }
+            limit += 1;
+        }
+    }
+    first
+}
+
+/// A command on a ticket.
+struct TicketCall<'a> {
+    store: &'a Store,
+    database: u8,
+    key: &'a [u8],
+    number: u64,
+    now: Timestamp,
+}
+
+/// Calls `f` with a ticket and the entries of all its keys, locked; `None` if it is unknown.
+fn with_ticket<R>(
+    context: &Context<'_>,
+    arguments: Arguments<'_>,
+    f: impl FnOnce(&TicketCall<'_>, &mut [Entry], Ticket) -> Result<R, Error>,
+) -> Result<Option<R>, Error> {
+    let mut cursor = Cursor::new(arguments);
+    let key = cursor.key()?;
+    let number = cursor.value("ticket", "a ticket's number", number::integer)?;
+    let (store, database, now) = (
+        &context.shared.store,
+        context.connection.database,
+        context.now,
+    );
+    let Some(found) = store.records.ticket(database, key, number, now) else {
+        return Ok(None);
+    };
+    let keys: SmallVec<[&[u8]; 4]> = found.parts.iter().map(|part| part.key.as_bytes()).collect();
+    store.with_keys(database, &keys, now, |entries| {
+        // Once more under the locks: another call may have used it up meanwhile. Its keys never change.
+        match store.records.ticket(database, key, number, now) {
+            Some(ticket) => f(
+                &TicketCall {
+                    store,
+                    database,
+                    key,
+                    number,
+                    now,
+                },
+                entries,
+                ticket,
+            )
+            .map(Some),
+            None => Ok(None),
+        }
+    })
+}

@@ -1,0 +1,401 @@
+//! What a call leaves beside the keys: tickets, and the answers of requests with an id.
+//!
+//! Both belong to the first key of their request and are used under that key's lock, so they are never
+//! older than the key. The lock of this table is taken last and held for a few map operations.
+
+use super::key::Key;
+use super::policies::PolicyLimits;
+use crate::core::timeline::Slot;
+use crate::core::units::{SECOND, Span, Timestamp};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Most tickets of one key that are known at a time: as many as it may hold bookings.
+pub const TICKETS_PER_KEY_MAX: usize = 100_000;
+/// Most tickets known at a time in all: some hundred megabytes.
+pub const TICKETS_MAX: usize = 1_000_000;
+/// Most answers remembered; the oldest go first.
+pub const ANSWERS_MAX: usize = 100_000;
+/// How long an answer is remembered after its slot.
+pub const ANSWER_TTL: Span = match Span::from_ns(60 * SECOND) {
+    Some(span) => span,
+    None => Span::ZERO,
+};
+
+/// A request that was granted and may still be confirmed, cancelled or settled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    /// One a rule; the first one's key is the ticket's.
+    pub parts: SmallVec<[Part; 1]>,
+    /// When it may go: the latest of its slots, in whole nanoseconds.
+    pub slot: Timestamp,
+    /// How long it is known after that.
+    pub ttl: Span,
+    /// It was told to go.
+    pub confirmed: bool,
+    /// A pause was set over its slot.
+    pub overtaken: bool,
+    /// The id of its request.
+    pub id: Option<Box<[u8]>>,
+}
+
+/// What a ticket holds of one key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The key.
+    pub key: Key,
+    /// The limits it was booked under.
+    pub limits: PolicyLimits,
+    /// They were a policy's.
+    pub under_policy: bool,
+    /// Permits, one number a limit.
+    pub costs: SmallVec<[u64; 1]>,
+    /// Slots, one a limit.
+    pub slots: SmallVec<[Slot; 1]>,
+}
+
+impl Ticket {
+    /// The latest of all slots, in whole nanoseconds.
+    pub fn slot_of(parts: &[Part]) -> Timestamp {
+        let slots = parts.iter().flat_map(|part| &part.slots);
+        slots
+            .map(|slot| slot.rounded_up())
+            .max()
+            .unwrap_or_default()
+    }
+
+    fn expires(&self) -> Timestamp {
+        self.slot.after(self.ttl)
+    }
+}
+
+/// What a request was answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// A grant.
+    Granted {
+        /// When it may go.
+        slot: Timestamp,
+        /// Its ticket; 0 for none.
+        ticket: u64,
+        /// The row that binds.
+        binding: u16,
+        /// One a limit.
+        rows: Vec<AnswerRow>,
+    },
+    /// A wait that ends then.
+    Until(Timestamp),
+    /// A number.
+    Number(u64),
+}
+
+/// How one limit stood when a request was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AnswerRow {
+    /// Permits that can go at one instant.
+    pub capacity: u64,
+    /// What was left.
+    pub remaining: u64,
+    /// Milliseconds until it was full.
+    pub reset_after_ms: u64,
+}
+
+/// An answer and the request it is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remembered {
+    /// What was answered.
+    pub answer: Answer,
+    /// A hash of the request's words.
+    pub request: u64,
+    /// When it is forgotten.
+    pub expires: Timestamp,
+}
+
+/// Where a key is: its database and its name.
+type Home = (u8, Key);
+
+#[derive(Default)]
+struct Tables {
+    last_ticket: u64,
+    tickets: HashMap<Home, BTreeMap<u64, Ticket>>,
+    homes: BTreeMap<u64, Home>,
+    ticket_ends: BTreeSet<(Timestamp, u64)>,
+    answers: HashMap<Home, HashMap<Box<[u8]>, (u64, Remembered)>>,
+    /// In the order in which they came.
+    answer_order: BTreeMap<u64, (Home, Box<[u8]>)>,
+    answer_ends: BTreeSet<(Timestamp, u64)>,
+    last_answer: u64,
+}
+
+/// All tickets and answers.
+#[derive(Default)]
+pub struct Records(Mutex<Tables>);
+
+impl Records {
+    /// Numbers that are given from now on are above `number`.
+    pub fn start_above(&self, number: u64) {
+        let mut tables = self.0.lock();
+        tables.last_ticket = tables.last_ticket.max(number);
+    }
+
+    /// A number that was never given before.
+    pub fn next_number(&self) -> u64 {
+        let mut tables = self.0.lock();
+        tables.last_ticket += 1;
+        tables.last_ticket
+    }
+
+    /// The last number given.
+    pub fn last_number(&self) -> u64 {
+        self.0.lock().last_ticket
+    }
+
+    /// True if the key may get another ticket.
+    pub fn has_room(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
+        let mut tables = self.0.lock();
+        tables.expire_tickets(now);
+        let of_key = tables
+            .tickets
+            .get(&(database, Key::new(key)))
+            .map_or(0, BTreeMap::len);
+        of_key < TICKETS_PER_KEY_MAX && tables.homes.len() < TICKETS_MAX
+    }
+
+    /// Keeps a ticket, new or changed.
+    pub fn put(&self, database: u8, number: u64, ticket: Ticket) {
+        let Some(part) = ticket.parts.first() else {
+            return;
+        };
+        let home = (database, part.key.clone());
+        let mut tables = self.0.lock();
+        tables.remove_ticket(&home, number);
+        tables.homes.insert(number, home.clone());
+        tables.ticket_ends.insert((ticket.expires(), number));
+        tables
+            .tickets
+            .entry(home)
+            .or_default()
+            .insert(number, ticket);
+    }
+
+    /// The ticket of that number, if it is of that key and still known.
+    pub fn ticket(&self, database: u8, key: &[u8], number: u64, now: Timestamp) -> Option<Ticket> {
+        let mut tables = self.0.lock();
+        tables.expire_tickets(now);
+        tables
+            .tickets
+            .get(&(database, Key::new(key)))?
+            .get(&number)
+            .cloned()
+    }
+
+    /// Forgets a ticket, and the answer of its request.
+    pub fn remove(&self, database: u8, key: &[u8], number: u64) {
+        let home = (database, Key::new(key));
+        let mut tables = self.0.lock();
+        if let Some(id) = tables
+            .remove_ticket(&home, number)
+            .and_then(|ticket| ticket.id)
+        {
+            tables.remove_answer(&home, &id);
+        }
+    }
+
+    /// A pause was set over the slots of these tickets.
+    pub fn overtake(&self, numbers: &[u64]) {
+        let mut tables = self.0.lock();
+        for number in numbers {
+            if let Some(home) = tables.homes.get(number).cloned()
+                && let Some(ticket) = tables
+                    .tickets
+                    .get_mut(&home)
+                    .and_then(|tickets| tickets.get_mut(number))
+            {
+                ticket.overtaken = true;
+            }
+        }
+    }
+
+    /// What was answered to that id.
+    pub fn answer(
+        &self,
+        database: u8,
+        key: &[u8],
+        id: &[u8],
+        now: Timestamp,
+    ) -> Option<Remembered> {
+        let mut tables = self.0.lock();
+        tables.expire_answers(now);
+        tables
+            .answers
+            .get(&(database, Key::new(key)))?
+            .get(id)
+            .map(|(_, remembered)| remembered.clone())
+    }
+
+    /// Remembers an answer; the oldest makes room if there are too many.
+    pub fn remember(&self, database: u8, key: &[u8], id: &[u8], remembered: Remembered) {
+        let home = (database, Key::new(key));
+        let mut tables = self.0.lock();
+        tables.remove_answer(&home, id);
+        if tables.answer_order.len() >= ANSWERS_MAX
+            && let Some((_, (home, id))) = tables
+                .answer_order
+                .first_key_value()
+                .map(|(at, what)| (*at, what.clone()))
+        {
+            tables.remove_answer(&home, &id);
+        }
+        tables.last_answer += 1;
+        let order = tables.last_answer;
+        tables.answer_order.insert(order, (home.clone(), id.into()));
+        tables.answer_ends.insert((remembered.expires, order));
+        tables
+            .answers
+            .entry(home)
+            .or_default()
+            .insert(id.into(), (order, remembered));
+    }
+
+    /// Forgets all of a key: it was deleted.
+    pub fn forget_key(&self, database: u8, key: &[u8]) {
+        let home = (database, Key::new(key));
+        let mut tables = self.0.lock();
+        let numbers: Vec<u64> = tables
+            .tickets
+            .get(&home)
+            .map_or_else(Vec::new, |tickets| tickets.keys().copied().collect());
+        numbers
+            .into_iter()
+            .for_each(|number| drop(tables.remove_ticket(&home, number)));
+        let ids: Vec<Box<[u8]>> = tables
+            .answers
+            .get(&home)
+            .map_or_else(Vec::new, |answers| answers.keys().cloned().collect());
+        ids.into_iter()
+            .for_each(|id| tables.remove_answer(&home, &id));
+    }
+
+    /// Forgets all of a database.
+    pub fn clear(&self, database: u8) {
+        let mut tables = self.0.lock();
+        let (last_ticket, last_answer) = (tables.last_ticket, tables.last_answer);
+        let others = std::mem::replace(
+            &mut *tables,
+            Tables {
+                last_ticket,
+                last_answer,
+                ..Tables::default()
+            },
+        );
+        drop(tables);
+        for (home, tickets) in others
+            .tickets
+            .into_iter()
+            .filter(|((of, _), _)| *of != database)
+        {
+            tickets
+                .into_iter()
+                .for_each(|(number, ticket)| self.put(home.0, number, ticket));
+        }
+        for (home, id) in others
+            .answer_order
+            .into_values()
+            .filter(|((of, _), _)| *of != database)
+        {
+            if let Some((_, remembered)) = others
+                .answers
+                .get(&home)
+                .and_then(|answers| answers.get(&id))
+            {
+                self.remember(home.0, home.1.as_bytes(), &id, remembered.clone());
+            }
+        }
+    }
+
+    /// Forgets what has expired.
+    pub fn sweep(&self, now: Timestamp) {
+        let mut tables = self.0.lock();
+        tables.expire_tickets(now);
+        tables.expire_answers(now);
+    }
+
+    /// Tickets and answers known.
+    pub fn counts(&self) -> (usize, usize) {
+        let tables = self.0.lock();
+        (tables.homes.len(), tables.answer_order.len())
+    }
+
+    /// Calls `ticket` with every ticket and `answer` with every answer, the oldest first.
+    pub fn for_each(
+        &self,
+        mut ticket: impl FnMut(u8, u64, &Ticket),
+        mut answer: impl FnMut(u8, &Key, &[u8], &Remembered),
+    ) {
+        let tables = self.0.lock();
+        for (number, home) in &tables.homes {
+            if let Some(found) = tables
+                .tickets
+                .get(home)
+                .and_then(|tickets| tickets.get(number))
+            {
+                ticket(home.0, *number, found);
+            }
+        }
+        for (home, id) in tables.answer_order.values() {
+            if let Some((_, found)) = tables.answers.get(home).and_then(|answers| answers.get(id)) {
+                answer(home.0, &home.1, id, found);
+            }
+        }
+    }
+}
+
+impl Tables {
+    fn remove_ticket(&mut self, home: &Home, number: u64) -> Option<Ticket> {
+        let tickets = self.tickets.get_mut(home)?;
+        let ticket = tickets.remove(&number)?;
+        if tickets.is_empty() {
+            self.tickets.remove(home);
+        }
+        self.homes.remove(&number);
+        self.ticket_ends.remove(&(ticket.expires(), number));
+        Some(ticket)
+    }
+
+    fn remove_answer(&mut self, home: &Home, id: &[u8]) {
+        let Some(answers) = self.answers.get_mut(home) else {
+            return;
+        };
+        if let Some((order, remembered)) = answers.remove(id) {
+            self.answer_order.remove(&order);
+            self.answer_ends.remove(&(remembered.expires, order));
+        }
+        if answers.is_empty() {
+            self.answers.remove(home);
+        }
+    }
+
+    fn expire_tickets(&mut self, now: Timestamp) {
+        while let Some(&(ends, number)) = self.ticket_ends.first().filter(|(ends, _)| *ends <= now)
+        {
+            self.ticket_ends.remove(&(ends, number));
+            if let Some(home) = self.homes.get(&number).cloned() {
+                self.remove_ticket(&home, number);
+            }
+        }
+    }
+
+    fn expire_answers(&mut self, now: Timestamp) {
+        while let Some(&(ends, order)) = self.answer_ends.first().filter(|(ends, _)| *ends <= now) {
+            self.answer_ends.remove(&(ends, order));
+            if let Some((home, id)) = self.answer_order.get(&order).cloned() {
+                self.remove_answer(&home, &id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "records_tests.rs"]
+mod tests;
