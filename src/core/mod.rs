@@ -22,4 +22,6 @@ pub mod wide;
 pub mod window;
 
 #[cfg(test)]
+mod test_booking;
+#[cfg(test)]
 mod test_key;
