@@ -212,7 +212,10 @@ impl<'a> Draft<'a> {
     pub fn charge(&mut self, index: usize, cost: u64) -> Result<(), Refusal> {
         let (now, pause_until, most) = (self.now, self.pause_until, self.bookings_max);
         match &mut self.seen[index] {
-            Seen::Bucket(booked) => booked.charge(cost, now, pause_until),
+            Seen::Bucket(booked) => {
+                let timeline = self.states.get(index).and_then(timeline_of);
+                booked.charge(timeline, cost, now, pause_until)
+            }
             Seen::Window(window) => window.charge(cost, now, most),
             Seen::Sliding(sliding) => {
                 sliding.book(cost, now);

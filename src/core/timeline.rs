@@ -18,7 +18,7 @@
 //! stretch that has enough refilled decides for the whole stretch. One pass back for the rooms, one
 //! forward for the slot: a call costs as many steps as the key has bookings.
 
-use super::bucket::{Bucket, DEFICIT_MAX};
+use super::bucket::{Bucket, DEFICIT_MAX, Level};
 use super::units::{Timestamp, Wait};
 
 /// An instant, exact to the key's rate: `at` plus `fraction / permits` nanoseconds.
@@ -162,13 +162,9 @@ impl Timeline {
 
     /// As [`Self::settle`], but leaves the bookings: how many are due.
     pub fn due(&self, bucket: &mut Bucket, at: Timestamp) -> usize {
-        let due = self
-            .ahead
-            .partition_point(|booking| booking.slot.rounded_up() <= at);
+        let due = due(&self.ahead, at);
         if due > 0 {
-            let line = Trajectory::new(bucket, &self.ahead[..due], None);
-            bucket.level.deficit = line.deficit_at(u128::from(at.as_ns()) * line.permits);
-            bucket.level.base = at;
+            bucket.level = Trajectory::new(bucket, &self.ahead[..due], None).level_at(at);
         }
         due
     }
@@ -183,6 +179,11 @@ fn take_off(bookings: &mut Vec<Booking>, ticket: u64, amount: u64) -> bool {
         bookings.remove(index);
     }
     true
+}
+
+/// How many bookings at the front have come by `at`.
+pub fn due(ahead: &[Booking], at: Timestamp) -> usize {
+    ahead.partition_point(|booking| booking.slot.rounded_up() <= at)
 }
 
 /// One point of a trajectory: the start, or a slot.
@@ -201,6 +202,7 @@ pub struct Trajectory {
     permits: u128,
     per_ns: u128,
     capacity: u128,
+    base: Timestamp,
     /// The start and then each slot, ascending; never empty.
     points: Vec<Point>,
 }
@@ -243,6 +245,7 @@ impl Trajectory {
             permits,
             per_ns: rate.per_ns(),
             capacity,
+            base: bucket.level.base,
             points,
         }
     }
@@ -250,6 +253,15 @@ impl Trajectory {
     /// True if every deficit on it can be held and reckoned with.
     pub fn holds(&self) -> bool {
         self.points.iter().all(|point| point.deficit <= DEFICIT_MAX)
+    }
+
+    /// The level as of an instant, or of the start where that is later, for what is charged stays charged.
+    pub fn level_at(&self, at: Timestamp) -> Level {
+        let at = at.max(self.base);
+        Level {
+            deficit: self.deficit_at(u128::from(at.as_ns()) * self.permits),
+            base: at,
+        }
     }
 
     /// The deficit at an instant (scaled), slots of that instant included.

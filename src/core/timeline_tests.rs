@@ -187,6 +187,57 @@ fn a_pause_that_ends_early_gives_back_the_bookings_it_had_worked_in() {
 }
 
 #[test]
+fn a_charge_in_a_pause_comes_behind_the_bookings_before_its_end() {
+    let (mut key, limit) = (TestKey::new(), bucket(5, "1"));
+    key.book_at(&limit, 5, 2_000);
+    key.pause_keep(5_000);
+    // Three of five have refilled by the end: the charge makes two missing three.
+    assert_eq!(key.charge_unasked(&limit, 1), Ok(()));
+    assert_eq!(key.wait_ns(&limit, 2), u128::from(5 * SECOND));
+    assert_eq!(key.wait_ns(&limit, 3), u128::from(6 * SECOND));
+    // What was booked is not lost as time passes.
+    key.advance_ms(2_000);
+    assert_eq!(key.wait_ns(&limit, 3), u128::from(4 * SECOND));
+}
+
+#[test]
+fn a_refund_in_a_pause_loses_no_booking_before_its_end() {
+    let (mut key, limit) = (TestKey::new(), bucket(5, "1"));
+    assert!(key.take(&limit, 1));
+    key.book_at(&limit, 5, 2_000);
+    key.pause_keep(5_000);
+    assert_eq!(key.refund(1), 0);
+    key.advance_ms(2_000);
+    assert_eq!(key.wait_ns(&limit, 3), u128::from(3 * SECOND));
+    assert_eq!(key.wait_ns(&limit, 4), u128::from(4 * SECOND));
+}
+
+#[test]
+fn a_level_ahead_of_the_clock_loses_no_booking() {
+    // Of two threads that read the clock one after the other, the later may come first.
+    let limit = BucketLimit::new(5, Rate::parse(b"1").expect("a rate"), Keeps::Permits);
+    let at = |seconds: u64| Timestamp::from_ns(START + seconds * SECOND).expect("a time");
+    let mut bucket = Bucket::new(limit.expect("a limit"), at(10));
+    let slot = Slot {
+        at: at(8),
+        fraction: 0,
+    };
+    let mut timeline = Timeline::default();
+    timeline.insert(Booking {
+        slot,
+        cost: 5,
+        ticket: 0,
+    });
+    timeline.settle(&mut bucket, at(9));
+    assert_eq!((timeline.ahead.len(), bucket.level.base), (0, at(10)));
+    assert_eq!(bucket.earliest(1, at(10), Timestamp::ZERO), wait_of(1));
+}
+
+fn wait_of(seconds: u64) -> Earliest {
+    Earliest::After(Wait::from_ns(u128::from(seconds * SECOND)))
+}
+
+#[test]
 fn bookings_keep_their_slots_when_the_rate_changes() {
     let (mut key, slow, fast) = (TestKey::new(), bucket(1, "3/7ns"), bucket(1, "1/2ns"));
     key.book_at_ns(&slow, 1, 2);
@@ -198,4 +249,20 @@ fn bookings_keep_their_slots_when_the_rate_changes() {
     assert!(slots.iter().all(|slot| slot.fraction == 0));
     let after: Vec<_> = slots.iter().map(|slot| slot.at.since(key.now)).collect();
     assert_eq!(after, [2, 5, 7]);
+}
+
+#[test]
+fn a_change_of_rate_in_a_pause_reads_fractions_by_the_old_rate() {
+    // The old rate counts in far smaller fractions of a nanosecond than the new one.
+    let (mut key, old, new) = (TestKey::new(), bucket(2, "0.99999999999999999"), bucket(2, "1"));
+    key.book_at(&old, 2, 2_000);
+    assert_eq!(key.reserve(&old, 1, 60_000), 0);
+    assert_eq!(key.reserve(&old, 1, 60_000), 3_001);
+    assert_ne!(key.ahead()[1].slot.fraction, 0);
+    key.pause_keep(4_000);
+    // At the pause's end one of two permits is there; this booking is behind it.
+    key.book_at(&new, 1, 9_000);
+    key.advance_ms(4_000);
+    assert_eq!(key.wait_ns(&new, 1), 0);
+    assert_eq!(key.wait_ns(&new, 2), u128::from(SECOND));
 }
