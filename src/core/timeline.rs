@@ -109,6 +109,10 @@ impl Timeline {
     /// A pause ends at `until`: what is due by then is worked in, and at most one permit is left.
     pub fn drain_to(&mut self, bucket: &mut Bucket, until: Timestamp) {
         let until = bucket.start(until, until);
+        if due(&self.ahead, until) > 0 {
+            // A pause that takes the place of a shorter one: that has drained nothing in front of these.
+            self.unshelve(bucket);
+        }
         let before = bucket.level;
         let due = self.due(bucket, until);
         self.shelved.extend(self.ahead.drain(..due));
@@ -117,16 +121,21 @@ impl Timeline {
         bucket.undrained = Some(undrained);
     }
 
-    /// A pause ended at `now`. What it had worked in comes back, unless slots were promised behind it.
-    pub fn resume(&mut self, bucket: &mut Bucket, now: Timestamp) {
-        if bucket.promised_after_pause {
-            return;
-        }
+    /// Everything as it was before a pause drained the bucket.
+    fn unshelve(&mut self, bucket: &mut Bucket) {
         if let Some(undrained) = bucket.undrained.take() {
             bucket.level = undrained;
             self.shelved.append(&mut self.ahead);
             std::mem::swap(&mut self.shelved, &mut self.ahead);
         }
+    }
+
+    /// A pause ended at `now`. What it had worked in comes back, unless slots were promised behind it.
+    pub fn resume(&mut self, bucket: &mut Bucket, now: Timestamp) {
+        if bucket.promised_after_pause {
+            return;
+        }
+        self.unshelve(bucket);
         self.settle(bucket, now);
         bucket.resume(now);
     }

@@ -187,6 +187,18 @@ fn a_pause_that_ends_early_gives_back_the_bookings_it_had_worked_in() {
 }
 
 #[test]
+fn a_longer_pause_drains_at_its_own_end_only() {
+    let (mut key, limit) = (TestKey::new(), bucket(5, "1"));
+    key.book_at(&limit, 5, 12_000);
+    key.pause(10_000);
+    key.pause(13_000);
+    // Full at 12 s, for the pause did not end at 10; one has refilled since.
+    key.advance_ms(13_000);
+    assert_eq!(key.wait_ns(&limit, 1), 0);
+    assert_eq!(key.take_all(&limit), 1);
+}
+
+#[test]
 fn a_charge_in_a_pause_comes_behind_the_bookings_before_its_end() {
     let (mut key, limit) = (TestKey::new(), bucket(5, "1"));
     key.book_at(&limit, 5, 2_000);
