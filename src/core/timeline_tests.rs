@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::decision::{Earliest, Refusal};
 use crate::core::limit::{BucketLimit, Keeps, Rate};
+use crate::core::state::State;
 use crate::core::test_key::*;
 use crate::core::units::{DAY, SECOND};
 
@@ -277,4 +278,32 @@ fn a_change_of_rate_in_a_pause_reads_fractions_by_the_old_rate() {
     key.advance_ms(4_000);
     assert_eq!(key.wait_ns(&new, 1), 0);
     assert_eq!(key.wait_ns(&new, 2), u128::from(SECOND));
+}
+
+#[test]
+fn a_booking_behind_a_pause_that_is_over_leaves_nothing_of_it() {
+    let (mut key, slow, fast) = (TestKey::new(), bucket(2, "3/7ns"), bucket(2, "1/2ns"));
+    key.book_at_ns(&slow, 2, 5);
+    assert!(key.take(&slow, 2));
+    assert_eq!(key.reserve_exactly(&slow, 1, ms(1)), Earliest::After(Wait::quotient(22, 3)));
+    key.pause(1);
+    key.advance_ms(1);
+    // Fractions of the old rate would be read as such of the new one.
+    key.book_at_ns(&fast, 1, 9);
+    let [State::Bucket(bucket, Some(timeline))] = key.entry.parts().0 else {
+        panic!("a booking is listed");
+    };
+    assert_eq!((bucket.undrained, timeline.shelved.len()), (None, 0));
+}
+
+#[test]
+fn a_booking_behind_promises_that_are_over_lets_a_later_pause_end_early() {
+    let (mut key, limit) = (TestKey::new(), bucket(2, "1"));
+    key.pause(1_000);
+    assert_eq!(key.reserve(&limit, 1, 60_000), 1_000);
+    key.advance_ms(2_000);
+    key.book_at(&limit, 2, 90_000);
+    key.pause(60_000);
+    assert!(key.resume());
+    assert_eq!(key.take_all(&limit), 1);
 }
