@@ -14,7 +14,11 @@
 //! room(i) = min(C − D(i+1), room(i+1)) + idle(i, i+1)      room(last) = unbounded
 //! ```
 //!
-//! and inside a stretch between two slots the room is largest at its start: the earliest instant of a
+//! It is below zero where parameters have changed under a promise: a slot that was given under a larger
+//! capacity or rate needs that much of the refill that would else be idle. So a change of parameters gives
+//! no more away than the larger of them would have.
+//!
+//! Inside a stretch between two slots the room is largest at its start: the earliest instant of a
 //! stretch that has enough refilled decides for the whole stretch. One pass back for the rooms, one
 //! forward for the slot: a call costs as many steps as the key has bookings.
 
@@ -202,8 +206,26 @@ struct Point {
     at: u128,
     /// The deficit right behind it, in units of `1 / per_ns` permits.
     deficit: u128,
-    /// Extra deficit that every later slot still bears.
-    room: u128,
+    /// Extra deficit that every later slot still bears; below zero what they lack.
+    room: i128,
+}
+
+impl Point {
+    /// The extra that this point and every later slot bear from an instant of the stretch that it ends, with
+    /// the deficit of that instant.
+    fn room_before(&self, capacity: u128, at: u128, deficit: u128) -> i128 {
+        let left = match capacity.checked_sub(self.deficit) {
+            Some(left) => signed(left),
+            None => -signed(self.deficit - capacity),
+        };
+        let idle = (self.at - at).saturating_sub(deficit);
+        left.min(self.room).saturating_add(signed(idle))
+    }
+}
+
+/// Amounts that matter are far below 2^127; more is as much as there can be.
+fn signed(amount: u128) -> i128 {
+    i128::try_from(amount).unwrap_or(i128::MAX)
 }
 
 /// How the deficit of a key will run, nothing more arriving.
@@ -230,7 +252,7 @@ impl Trajectory {
         points.push(Point {
             at: start,
             deficit: bucket.level.deficit,
-            room: u128::MAX,
+            room: i128::MAX,
         });
         for booking in earlier.iter().chain(&pending).chain(later) {
             let last = points[points.len() - 1];
@@ -241,14 +263,12 @@ impl Trajectory {
             points.push(Point {
                 at,
                 deficit,
-                room: u128::MAX,
+                room: i128::MAX,
             });
         }
         for index in (0..points.len() - 1).rev() {
             let (point, next) = (points[index], points[index + 1]);
-            let bears = capacity.saturating_sub(next.deficit).min(next.room);
-            points[index].room =
-                bears.saturating_add((next.at - point.at).saturating_sub(point.deficit));
+            points[index].room = next.room_before(capacity, point.at, point.deficit);
         }
         Self {
             permits,
@@ -292,8 +312,8 @@ impl Trajectory {
         let Some(next) = self.points.get(index + 1) else {
             return now;
         };
-        let bears = self.capacity.saturating_sub(next.deficit).min(next.room);
-        now.min(bears.saturating_add((next.at - at).saturating_sub(deficit)))
+        let later = next.room_before(self.capacity, at, deficit);
+        now.min(u128::try_from(later).unwrap_or(0))
     }
 
     /// The earliest instant from `from` on at which `cost` (at most the capacity) could go.

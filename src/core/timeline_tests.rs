@@ -281,6 +281,20 @@ fn a_change_of_rate_in_a_pause_reads_fractions_by_the_old_rate() {
 }
 
 #[test]
+fn a_smaller_capacity_leaves_the_larger_one_what_it_had_promised() {
+    let (mut key, large, small) = (TestKey::new(), bucket(10, "1"), bucket(2, "1"));
+    key.book_at(&large, 10, 100_000);
+    assert!(key.take(&large, 10));
+    let mut taken = 0;
+    for _ in 0..100 {
+        key.advance_ms(1_000);
+        taken += key.take_all(&small);
+    }
+    // 10 at the start and 10 at the end of 100 s leave 90 of the 110 that there are.
+    assert_eq!(taken, 90);
+}
+
+#[test]
 fn a_booking_behind_a_pause_that_is_over_leaves_nothing_of_it() {
     let (mut key, slow, fast) = (TestKey::new(), bucket(2, "3/7ns"), bucket(2, "1/2ns"));
     key.book_at_ns(&slow, 2, 5);
