@@ -255,9 +255,15 @@ fn bookings_keep_their_slots_when_the_rate_changes() {
     let (mut key, slow, fast) = (TestKey::new(), bucket(1, "3/7ns"), bucket(1, "1/2ns"));
     key.book_at_ns(&slow, 1, 2);
     // Behind it: between nanoseconds, at 13/3 and, moved by the change, at 5.
-    assert_eq!(key.reserve_exactly(&slow, 1, ms(1)), Earliest::After(Wait::quotient(13, 3)));
+    assert_eq!(
+        key.reserve_exactly(&slow, 1, ms(1)),
+        Earliest::After(Wait::quotient(13, 3))
+    );
     assert!(key.take(&fast, 1));
-    assert_eq!(key.reserve_exactly(&fast, 1, ms(1)), Earliest::After(Wait::from_ns(7)));
+    assert_eq!(
+        key.reserve_exactly(&fast, 1, ms(1)),
+        Earliest::After(Wait::from_ns(7))
+    );
     let slots: Vec<_> = key.ahead().iter().map(|booking| booking.slot).collect();
     assert!(slots.iter().all(|slot| slot.fraction == 0));
     let after: Vec<_> = slots.iter().map(|slot| slot.at.since(key.now)).collect();
@@ -267,7 +273,11 @@ fn bookings_keep_their_slots_when_the_rate_changes() {
 #[test]
 fn a_change_of_rate_in_a_pause_reads_fractions_by_the_old_rate() {
     // The old rate counts in far smaller fractions of a nanosecond than the new one.
-    let (mut key, old, new) = (TestKey::new(), bucket(2, "0.99999999999999999"), bucket(2, "1"));
+    let (mut key, old, new) = (
+        TestKey::new(),
+        bucket(2, "0.99999999999999999"),
+        bucket(2, "1"),
+    );
     key.book_at(&old, 2, 2_000);
     assert_eq!(key.reserve(&old, 1, 60_000), 0);
     assert_eq!(key.reserve(&old, 1, 60_000), 3_001);
@@ -299,7 +309,10 @@ fn a_booking_behind_a_pause_that_is_over_leaves_nothing_of_it() {
     let (mut key, slow, fast) = (TestKey::new(), bucket(2, "3/7ns"), bucket(2, "1/2ns"));
     key.book_at_ns(&slow, 2, 5);
     assert!(key.take(&slow, 2));
-    assert_eq!(key.reserve_exactly(&slow, 1, ms(1)), Earliest::After(Wait::quotient(22, 3)));
+    assert_eq!(
+        key.reserve_exactly(&slow, 1, ms(1)),
+        Earliest::After(Wait::quotient(22, 3))
+    );
     key.pause(1);
     key.advance_ms(1);
     // Fractions of the old rate would be read as such of the new one.
