@@ -6,7 +6,7 @@ use crate::command::connection::Connection;
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::spec::Flags;
-use crate::core::units::SECOND;
+use crate::core::units::{MICROSECOND, SECOND};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
@@ -52,6 +52,8 @@ impl Engine {
     /// An engine with the keys of a snapshot, which is loaded first: `clock` must not start before it.
     pub fn with_store(clock: Clock, settings: Settings, store: Store) -> Self {
         let started_at = clock.now();
+        // Above whatever was given since the last snapshot, too: nobody draws a million tickets a second.
+        store.records.start_above(started_at.as_ns() / MICROSECOND);
         let shared = Shared {
             clock,
             started_at,
@@ -129,6 +131,7 @@ impl Engine {
             .shared
             .store
             .sweep(sweep, budget, self.shared.clock.now());
+        self.shared.store.records.sweep(self.shared.clock.now());
         self.shared.metrics.forgot(sweep.dropped);
         sweep
     }

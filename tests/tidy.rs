@@ -59,7 +59,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "clients", "command", "core", "engine", "metrics", "protocol",
         ],
     ),
-    ("client", &["protocol"]),
+    ("client", &["config", "core", "password", "protocol"]),
+    ("arguments", &["client", "config", "settings"]),
+    ("logging", &["config", "settings"]),
     (
         "server",
         &[
@@ -69,6 +71,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "core",
             "engine",
+            "logging",
             "metrics",
             "password",
             "persistence",

@@ -336,3 +336,7 @@ fn rises(old: Rate, new: Rate) -> bool {
     );
     order != Ordering::Less
 }
+
+#[cfg(test)]
+#[path = "bucket_tests.rs"]
+mod tests;

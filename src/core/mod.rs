@@ -22,6 +22,8 @@ pub mod wide;
 pub mod window;
 
 #[cfg(test)]
+mod carry_tests;
+#[cfg(test)]
 mod test_booking;
 #[cfg(test)]
 mod test_key;

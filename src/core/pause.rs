@@ -48,3 +48,7 @@ impl Pause {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "pause_tests.rs"]
+mod tests;

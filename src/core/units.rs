@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+/// Nanoseconds in a microsecond.
+pub const MICROSECOND: u64 = 1_000;
 /// Nanoseconds in a millisecond.
 pub const MILLISECOND: u64 = 1_000_000;
 /// Nanoseconds in a second.

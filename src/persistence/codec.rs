@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! record = 1 database key_length key n (state)*n pause       one state a limit
+//!        | 2 policy | 3 numbers | 4 ticket | 5 answer           see codec_records.rs
 //! state  = 0                                                 nothing
 //!        | 1 flags capacity permits per_ns level [undrained] [timeline]   bucket, GCRA, PACE
 //!        | 2 window | 3 sliding | 4 log                     see codec_windows.rs
@@ -18,7 +19,7 @@
 //! every number is in the range in which the arithmetic of [`crate::core`] holds. No bytes panic.
 
 use super::input::{DecodeError, Input, put_instant, put_varint};
-use super::{codec_timeline, codec_windows};
+use super::{codec_records, codec_timeline, codec_windows};
 use crate::core::bucket::{Bucket, DEFICIT_MAX, Level};
 use crate::core::entry::{Entry, LIMITS_MAX, State, States};
 use crate::core::limit::{BucketLimit, Keeps, Rate};
@@ -26,9 +27,13 @@ use crate::core::number::AMOUNT_MAX;
 use crate::core::pause::Pause;
 use crate::core::timeline::{Timeline, Trajectory};
 use crate::core::units::{Span, Timestamp};
-use crate::store::{DATABASES_MAX, KEY_BYTES_MAX, Key};
+use crate::store::{DATABASES_MAX, KEY_BYTES_MAX, Key, PolicyLimits, Remembered, Ticket};
 
 const RECORD_KEY: u8 = 1;
+const RECORD_POLICY: u8 = 2;
+const RECORD_LAST_NUMBER: u8 = 3;
+const RECORD_TICKET: u8 = 4;
+const RECORD_ANSWER: u8 = 5;
 
 const STATE_EMPTY: u8 = 0;
 const STATE_BUCKET: u8 = 1;
@@ -58,6 +63,65 @@ pub enum Record {
         /// What it holds; never an absent entry.
         entry: Entry,
     },
+    /// A policy.
+    Policy {
+        /// Its name.
+        name: Box<[u8]>,
+        /// Its limits.
+        limits: PolicyLimits,
+    },
+    /// The last ticket number that was given.
+    LastNumber(u64),
+    /// A ticket.
+    Ticket {
+        /// The database of its keys.
+        database: u8,
+        /// Its number.
+        number: u64,
+        /// What it holds.
+        ticket: Ticket,
+    },
+    /// A remembered answer.
+    Answer {
+        /// The database of its key.
+        database: u8,
+        /// The first key of its request.
+        key: Key,
+        /// The request's id.
+        id: Box<[u8]>,
+        /// The answer.
+        remembered: Remembered,
+    },
+}
+
+/// Appends a policy.
+pub fn encode_policy(out: &mut Vec<u8>, name: &[u8], limits: &PolicyLimits) {
+    out.push(RECORD_POLICY);
+    codec_records::encode_policy(out, name, limits);
+}
+
+/// Appends the last ticket number that was given.
+pub fn encode_last_number(out: &mut Vec<u8>, number: u64) {
+    out.push(RECORD_LAST_NUMBER);
+    put_varint(out, number);
+}
+
+/// Appends a ticket.
+pub fn encode_ticket(out: &mut Vec<u8>, database: u8, number: u64, ticket: &Ticket) {
+    out.push(RECORD_TICKET);
+    codec_records::encode_ticket(out, database, number, ticket);
+}
+
+/// Appends a remembered answer.
+pub fn encode_answer(
+    out: &mut Vec<u8>,
+    database: u8,
+    key: &Key,
+    id: &[u8],
+    remembered: &Remembered,
+) {
+    out.push(RECORD_ANSWER);
+    codec_records::encode_answer(out, database, key, id, remembered);
 }
 
 /// Appends a key. The entry must not be absent, since a snapshot holds no such keys.
@@ -101,6 +165,10 @@ fn encode_state(out: &mut Vec<u8>, state: &State) {
 pub fn decode(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     match input.byte()? {
         RECORD_KEY => decode_key(input),
+        RECORD_POLICY => codec_records::decode_policy(input),
+        RECORD_LAST_NUMBER => Ok(Record::LastNumber(input.varint_u64()?)),
+        RECORD_TICKET => codec_records::decode_ticket(input),
+        RECORD_ANSWER => codec_records::decode_answer(input),
         tag => Err(DecodeError::Unknown("a record of kind", tag)),
     }
 }
@@ -209,7 +277,10 @@ fn decode_bucket(input: &mut Input<'_>) -> Result<(Bucket, Option<Timeline>), De
     Ok((bucket, timeline))
 }
 
-fn decode_bucket_limit(input: &mut Input<'_>, keeps: Keeps) -> Result<BucketLimit, DecodeError> {
+pub(super) fn decode_bucket_limit(
+    input: &mut Input<'_>,
+    keeps: Keeps,
+) -> Result<BucketLimit, DecodeError> {
     let capacity = input.varint_u64()?;
     if !(1..=AMOUNT_MAX).contains(&capacity) {
         return Err(DecodeError::Invalid("a capacity out of range"));

@@ -16,12 +16,12 @@ use crate::core::units::{Span, Timestamp};
 use crate::core::window::{Window, WindowLimit};
 use std::collections::VecDeque;
 
-fn encode_per(out: &mut Vec<u8>, per: PeriodLimit) {
+pub fn encode_per(out: &mut Vec<u8>, per: PeriodLimit) {
     put_varint(out, per.count());
     put_varint(out, per.period().as_ns());
 }
 
-fn decode_per(input: &mut Input<'_>, most: u64) -> Result<PeriodLimit, DecodeError> {
+pub fn decode_per(input: &mut Input<'_>, most: u64) -> Result<PeriodLimit, DecodeError> {
     let count = input.varint_u64()?;
     if !(1..=most).contains(&count) {
         return Err(DecodeError::Invalid("a count out of range"));

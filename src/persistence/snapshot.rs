@@ -21,6 +21,9 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
+/// Tickets or answers that are copied out under one hold of their lock: a fraction of a millisecond.
+const RECORDS_AT_A_TIME: usize = 500;
+
 /// What a save has written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Saved {
@@ -70,15 +73,39 @@ pub fn load(store: &Store, path: &Path) -> Result<Option<Loaded>, LoadError> {
 fn fill(store: &Store, mut file: impl Read + Seek) -> Result<Loaded, Fault> {
     read(BufReader::new(&mut file), drop)?;
     file.rewind().map_err(Fault::Io)?;
-    let restore = |Record::Key {
-                       database,
-                       key,
-                       entry,
-                   }| store.restore(database, key, entry);
-    read(BufReader::new(&mut file), restore).inspect_err(|_| {
+    read(BufReader::new(&mut file), |record| restore(store, record)).inspect_err(|_| {
         // The file was whole a moment ago, but the disk failed or somebody wrote to it since.
-        (0..DATABASES_MAX).for_each(|database| store.clear(database, Timestamp::ZERO));
+        store.clear_all(Timestamp::ZERO);
     })
+}
+
+fn restore(store: &Store, record: Record) {
+    match record {
+        Record::Key {
+            database,
+            key,
+            entry,
+        } => store.restore(database, key, entry),
+        Record::Policy { name, limits } => {
+            store.policies.set(&name, limits);
+        }
+        Record::LastNumber(number) => store.records.start_above(number),
+        Record::Ticket {
+            database,
+            number,
+            ticket,
+        } => store.records.put(database, number, ticket),
+        Record::Answer {
+            database,
+            key,
+            id,
+            remembered,
+        } => {
+            store
+                .records
+                .remember(database, key.as_bytes(), &id, remembered);
+        }
+    }
 }
 
 /// Writes a snapshot to `out`.
@@ -99,6 +126,9 @@ pub fn write(store: &Store, now: Timestamp, out: impl Write) -> io::Result<Saved
     let mut frame = FrameWriter::begin(out, &header)?;
     let mut batch = Batch::default();
     let mut keys = 0;
+    for (name, limits) in store.policies.all() {
+        batch.add(|out| codec::encode_policy(out, &name, &limits));
+    }
     for database in 0..DATABASES_MAX {
         for shard in 0..store.shards() {
             store.for_each_in(database, shard, |key, entry| {
@@ -110,9 +140,46 @@ pub fn write(store: &Store, now: Timestamp, out: impl Write) -> io::Result<Saved
             batch.write_full_blocks(&mut frame)?;
         }
     }
+    write_records(store, now, &mut batch, &mut frame)?;
     batch.write_rest(&mut frame)?;
     let (_, bytes) = frame.end()?;
     Ok(Saved { keys, bytes })
+}
+
+/// Tickets and answers, some at a time, so that nobody waits long for their lock. They are behind the
+/// keys: a ticket whose key was written before it was charged gives back no more than the key holds.
+fn write_records(
+    store: &Store,
+    now: Timestamp,
+    batch: &mut Batch,
+    frame: &mut FrameWriter<impl Write>,
+) -> io::Result<()> {
+    batch.add(|out| codec::encode_last_number(out, store.records.last_number()));
+    let mut after = 0;
+    loop {
+        let tickets = store.records.tickets_after(after, RECORDS_AT_A_TIME, now);
+        let Some((_, last, _)) = tickets.last() else {
+            break;
+        };
+        after = *last;
+        for (database, number, ticket) in &tickets {
+            batch.add(|out| codec::encode_ticket(out, *database, *number, ticket));
+        }
+        batch.write_full_blocks(frame)?;
+    }
+    after = 0;
+    loop {
+        let answers = store.records.answers_after(after, RECORDS_AT_A_TIME, now);
+        let Some((order, ..)) = answers.last() else {
+            break;
+        };
+        after = *order;
+        for (_, (database, key), id, remembered) in &answers {
+            batch.add(|out| codec::encode_answer(out, *database, key, id, remembered));
+        }
+        batch.write_full_blocks(frame)?;
+    }
+    Ok(())
 }
 
 /// Reads a snapshot that is in memory. Takes any bytes.
@@ -129,7 +196,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Loaded, Vec<Record>), Fault> {
 fn read(input: impl Read, mut each: impl FnMut(Record)) -> Result<Loaded, Fault> {
     let mut frame = FrameReader::begin(input)?;
     let mut block = Vec::new();
-    let mut keys = 0;
+    let (mut keys, mut found) = (0, 0);
     let announced = loop {
         let offset = frame.bytes();
         if let Some(records) = frame.block(&mut block)? {
@@ -137,18 +204,20 @@ fn read(input: impl Read, mut each: impl FnMut(Record)) -> Result<Loaded, Fault>
         }
         let mut input = Input::new(&block);
         while !input.is_empty() {
-            each(codec::decode(&mut input).map_err(|error| match error {
+            let record = codec::decode(&mut input).map_err(|error| match error {
                 DecodeError::Short => Fault::Damaged {
                     offset,
                     what: "a block ends inside a record",
                 },
                 DecodeError::Invalid(what) => Fault::Damaged { offset, what },
                 DecodeError::Unknown(what, tag) => frame.newer(what, u32::from(tag)),
-            })?);
-            keys += 1;
+            })?;
+            keys += u64::from(matches!(record, Record::Key { .. }));
+            found += 1;
+            each(record);
         }
     };
-    if keys != announced {
+    if found != announced {
         return Err(Fault::Damaged {
             offset: frame.bytes(),
             what: "records are missing",

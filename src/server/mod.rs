@@ -20,6 +20,7 @@ mod background;
 mod connection;
 mod gate;
 mod listener;
+mod policies;
 mod saver;
 mod shutdown;
 mod start;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{bind, serve, signalled};
+use super::{bind, policies, serve, signalled};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config};
 use crate::core::units::{SECOND, Timestamp};
@@ -45,6 +45,10 @@ pub fn run(config: &Config) -> Result<(), String> {
         ClockKind::System => Clock::system(not_before),
         ClockKind::Manual => Clock::manual(not_before),
     };
+    let policies = match &config.policies {
+        Some(file) => policies::load(&store.policies, file)?,
+        None => 0,
+    };
     let engine = Arc::new(Engine::with_store(clock, settings, store));
 
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -55,6 +59,9 @@ pub fn run(config: &Config) -> Result<(), String> {
     runtime.block_on(async {
         let stop = signalled().map_err(line)?;
         announce(&engine, &addresses, &path, loaded.as_ref());
+        if policies > 0 {
+            tracing::info!(policies, "policies read from the file");
+        }
         serve(listeners, engine, path, stop).await.map_err(line)
     })
 }

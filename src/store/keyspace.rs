@@ -162,6 +162,18 @@ impl Store {
 
     /// Empties a database.
     pub fn clear(&self, database: u8, now: Timestamp) {
+        self.clear_keys(database, now);
+        self.records.clear(database);
+    }
+
+    /// Empties all databases and forgets all policies.
+    pub fn clear_all(&self, now: Timestamp) {
+        (0..DATABASES_MAX).for_each(|database| self.clear_keys(database, now));
+        self.records.clear_all();
+        self.policies.clear();
+    }
+
+    fn clear_keys(&self, database: u8, now: Timestamp) {
         if self.watches.any() {
             for key in self.watches.watched(database) {
                 self.remove(database, key.as_bytes(), now);
@@ -170,7 +182,6 @@ impl Store {
         if let Some(shards) = self.existing(database) {
             shards.clear();
         }
-        self.records.clear(database);
     }
 
     /// Those of the next `count` keys from `cursor` on that exist at `now`. A page may be empty and yet

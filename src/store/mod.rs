@@ -10,7 +10,7 @@ mod watches;
 pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use policies::{POLICIES_MAX, POLICY_NAME_BYTES_MAX, Policies, PolicyLimits};
-pub use records::{ANSWER_TTL, Answer, AnswerRow, Part, Records, Remembered, Ticket};
+pub use records::{ANSWER_TTL, Answer, AnswerRow, Home, Part, Records, Remembered, Ticket};
 pub use watches::Watch;
 
 #[cfg(test)]

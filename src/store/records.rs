@@ -113,7 +113,7 @@ pub struct Remembered {
 }
 
 /// Where a key is: its database and its name.
-type Home = (u8, Key);
+pub type Home = (u8, Key);
 
 #[derive(Default)]
 struct Tables {
@@ -277,6 +277,17 @@ impl Records {
             .for_each(|id| tables.remove_answer(&home, &id));
     }
 
+    /// Forgets all, but not which numbers were given.
+    pub fn clear_all(&self) {
+        let mut tables = self.0.lock();
+        let (last_ticket, last_answer) = (tables.last_ticket, tables.last_answer);
+        *tables = Tables {
+            last_ticket,
+            last_answer,
+            ..Tables::default()
+        };
+    }
+
     /// Forgets all of a database.
     pub fn clear(&self, database: u8) {
         let mut tables = self.0.lock();
@@ -327,27 +338,43 @@ impl Records {
         (tables.homes.len(), tables.answer_order.len())
     }
 
-    /// Calls `ticket` with every ticket and `answer` with every answer, the oldest first.
-    pub fn for_each(
+    /// Up to `count` tickets with numbers above `number`, by number.
+    pub fn tickets_after(
         &self,
-        mut ticket: impl FnMut(u8, u64, &Ticket),
-        mut answer: impl FnMut(u8, &Key, &[u8], &Remembered),
-    ) {
-        let tables = self.0.lock();
-        for (number, home) in &tables.homes {
-            if let Some(found) = tables
-                .tickets
-                .get(home)
-                .and_then(|tickets| tickets.get(number))
-            {
-                ticket(home.0, *number, found);
-            }
-        }
-        for (home, id) in tables.answer_order.values() {
-            if let Some((_, found)) = tables.answers.get(home).and_then(|answers| answers.get(id)) {
-                answer(home.0, &home.1, id, found);
-            }
-        }
+        number: u64,
+        count: usize,
+        now: Timestamp,
+    ) -> Vec<(u8, u64, Ticket)> {
+        let mut tables = self.0.lock();
+        tables.expire_tickets(now);
+        let homes = tables.homes.range(number.saturating_add(1)..).take(count);
+        homes
+            .filter_map(|(number, home)| {
+                let ticket = tables.tickets.get(home)?.get(number)?;
+                Some((home.0, *number, ticket.clone()))
+            })
+            .collect()
+    }
+
+    /// Up to `count` answers that came after the `order`-th, in the order in which they came.
+    pub fn answers_after(
+        &self,
+        order: u64,
+        count: usize,
+        now: Timestamp,
+    ) -> Vec<(u64, Home, Box<[u8]>, Remembered)> {
+        let mut tables = self.0.lock();
+        tables.expire_answers(now);
+        let order = tables
+            .answer_order
+            .range(order.saturating_add(1)..)
+            .take(count);
+        order
+            .filter_map(|(order, (home, id))| {
+                let (_, remembered) = tables.answers.get(home)?.get(id)?;
+                Some((*order, home.clone(), id.clone(), remembered.clone()))
+            })
+            .collect()
     }
 }
 

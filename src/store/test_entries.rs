@@ -32,6 +32,13 @@ pub fn take(entry: &mut Entry, cost: u64, now: Timestamp) -> bool {
     true
 }
 
+/// What a key of the first database has left.
+pub fn remaining(store: &Store, key: &[u8], now: Timestamp) -> u64 {
+    store.with_key(0, key, now, |entry| {
+        entry.draft(&limit(), now).unwrap().standing().remaining
+    })
+}
+
 /// Takes `cost` permits of a key of the first database.
 pub fn spend(store: &Store, key: &[u8], cost: u64, now: Timestamp) {
     assert!(store.with_key(0, key, now, |entry| take(entry, cost, now)));

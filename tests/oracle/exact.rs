@@ -1,4 +1,4 @@
-//! The oracle: what one bucket or GCRA key does, in plain rational arithmetic.
+//! The oracle: what a token bucket or GCRA does, in plain rational arithmetic.
 //!
 //! Times are nanoseconds, amounts permits, rates permits per nanosecond; all exact. Written to be
 //! obviously right, one rule of the contract after another.
@@ -13,7 +13,7 @@ pub fn whole(n: impl Into<BigInt>) -> Q {
     Q::from_integer(n.into())
 }
 
-fn at_least_zero(q: Q) -> Q {
+pub fn at_least_zero(q: Q) -> Q {
     if q.is_negative() { Q::zero() } else { q }
 }
 
@@ -86,7 +86,7 @@ pub enum TooLarge {
 
 /// A deficit, and since when it falls.
 #[derive(Clone, Debug)]
-struct Level {
+pub struct Level {
     deficit: Q,
     since: Q,
 }
@@ -98,11 +98,11 @@ pub struct Bucket {
     /// Slots were promised for the end of a pause: nothing new goes before them.
     promised: bool,
     /// The level without the pause that drained it.
-    undrained: Option<Level>,
+    pub undrained: Option<Level>,
 }
 
 impl Bucket {
-    fn full(rule: &Rule, now: &Q) -> Self {
+    pub fn full(rule: &Rule, now: &Q) -> Self {
         let level = Level {
             deficit: Q::zero(),
             since: now.clone(),
@@ -141,7 +141,7 @@ impl Bucket {
         Some(opens - now + at_least_zero(missing) / &self.rule.rate)
     }
 
-    fn charge(&mut self, cost: &Q, now: &Q, pause_end: &Q) -> Result<(), TooLarge> {
+    pub fn charge(&mut self, cost: &Q, now: &Q, pause_end: &Q) -> Result<(), TooLarge> {
         let opens = self.opens(now, pause_end);
         let deficit = self.deficit(&opens) + cost;
         if &deficit - &self.rule.capacity > span_max() * &self.rule.rate {
@@ -178,7 +178,7 @@ impl Bucket {
     }
 
     /// At most one permit is there at the end of a pause.
-    fn drain(&mut self, pause_end: &Q) {
+    pub fn drain(&mut self, pause_end: &Q) {
         let end = if self.promised {
             pause_end.max(&self.level.since).clone()
         } else {
@@ -196,7 +196,7 @@ impl Bucket {
     }
 
     /// As if the pause had never drained it, and then at most one permit.
-    fn resume(&mut self, now: &Q) {
+    pub fn resume(&mut self, now: &Q) {
         if self.promised {
             return;
         }
@@ -210,7 +210,7 @@ impl Bucket {
         };
     }
 
-    fn refund(&mut self, cost: &Q, now: &Q, pause_end: &Q) -> Q {
+    pub fn refund(&mut self, cost: &Q, now: &Q, pause_end: &Q) -> Q {
         let opens = self.opens(now, pause_end);
         let deficit = self.deficit(&opens);
         if deficit > self.rule.capacity {
@@ -231,7 +231,7 @@ impl Bucket {
     }
 
     /// Other parameters: settled at the old rate up to now, then carried.
-    fn under(&self, rule: &Rule, now: &Q) -> Result<Self, TooLarge> {
+    pub fn under(&self, rule: &Rule, now: &Q) -> Result<Self, TooLarge> {
         let mut carried = self.clone();
         carried.rule = rule.clone();
         if rule.capacity == self.rule.capacity && rule.rate == self.rule.rate {
@@ -263,143 +263,5 @@ impl Bucket {
             since: at,
         };
         Ok(carried)
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Pause {
-    end: Q,
-    /// Until when a bucket that begins begins drained; `None` if one was there to be drained, or KEEP.
-    mark_until: Option<Q>,
-}
-
-/// One key.
-#[derive(Clone, Debug, Default)]
-pub struct Key {
-    bucket: Option<Bucket>,
-    pause: Option<Pause>,
-}
-
-impl Key {
-    /// Drops what cannot be told from what never existed.
-    fn forget(&mut self, now: &Q) {
-        let end = self.pause_end();
-        if let Some(bucket) = &self.bucket
-            && bucket.reset_after(now, &end).is_zero()
-        {
-            self.bucket = None;
-        }
-        if let Some(pause) = &self.pause
-            && pause.mark_until.as_ref().unwrap_or(&pause.end) <= now
-        {
-            self.pause = None;
-        }
-    }
-
-    /// When the last pause ends or ended.
-    pub fn pause_end(&self) -> Q {
-        self.pause
-            .as_ref()
-            .map_or(Q::zero(), |pause| pause.end.clone())
-    }
-
-    /// The bucket in force, `None` for a key that holds none.
-    pub fn bucket(&self) -> Option<&Bucket> {
-        self.bucket.as_ref()
-    }
-
-    /// The time until the key can no longer be told from one that never existed.
-    pub fn forgotten_after(&mut self, now: &Q) -> Q {
-        self.forget(now);
-        let end = self.pause_end();
-        let bucket = self
-            .bucket
-            .as_ref()
-            .map_or(Q::zero(), |bucket| bucket.reset_after(now, &end));
-        let pause = self.pause.as_ref().map_or(Q::zero(), |pause| {
-            pause.mark_until.as_ref().unwrap_or(&pause.end) - now
-        });
-        bucket.max(pause)
-    }
-
-    pub fn exists(&mut self, now: &Q) -> bool {
-        self.forget(now);
-        self.bucket.is_some() || self.pause.is_some()
-    }
-
-    /// The bucket as a call with these parameters sees it.
-    pub fn seen(&mut self, rule: &Rule, now: &Q) -> Result<Bucket, TooLarge> {
-        self.forget(now);
-        if let Some(bucket) = &self.bucket {
-            return bucket.under(rule, now);
-        }
-        let mut bucket = Bucket::full(rule, now);
-        if let Some(pause) = &self.pause
-            && pause.mark_until.is_some()
-        {
-            bucket.drain(&pause.end);
-        }
-        Ok(bucket)
-    }
-
-    /// Charges the cost at its slot, whatever is there.
-    pub fn charge(&mut self, rule: &Rule, cost: &Q, now: &Q) -> Result<(), TooLarge> {
-        let mut bucket = self.seen(rule, now)?;
-        bucket.charge(cost, now, &self.pause_end())?;
-        self.bucket = Some(bucket);
-        if let Some(pause) = &mut self.pause {
-            pause.mark_until = None;
-        }
-        Ok(())
-    }
-
-    pub fn refund(&mut self, cost: &Q, now: &Q) -> Q {
-        self.forget(now);
-        let end = self.pause_end();
-        self.bucket
-            .as_mut()
-            .map_or(Q::zero(), |bucket| bucket.refund(cost, now, &end))
-    }
-
-    /// What is left of the pause then in force.
-    pub fn pause(&mut self, span: &Q, keep: bool, force: bool, now: &Q) -> Q {
-        self.forget(now);
-        let end = now + span;
-        if force && end < self.pause_end() {
-            self.resume(now);
-            self.forget(now);
-        }
-        let running_until = self.pause_end();
-        if running_until <= *now
-            && let Some(bucket) = &mut self.bucket
-        {
-            bucket.undrained = None;
-        }
-        if end > running_until {
-            let mut mark_until = (!keep).then(|| &end + span);
-            if let (false, Some(bucket)) = (keep, &mut self.bucket) {
-                bucket.drain(&end);
-                mark_until = None;
-            }
-            self.pause = Some(Pause { end, mark_until });
-        }
-        at_least_zero(self.pause_end() - now)
-    }
-
-    /// Ends a pause; false if none runs.
-    pub fn resume(&mut self, now: &Q) -> bool {
-        self.forget(now);
-        let Some(pause) = self.pause.take_if(|pause| pause.end > *now) else {
-            return false;
-        };
-        // A mark that no bucket has taken up moves along.
-        self.pause = pause.mark_until.map(|until| Pause {
-            end: now.clone(),
-            mark_until: Some(now + until - pause.end),
-        });
-        if let Some(bucket) = &mut self.bucket {
-            bucket.resume(now);
-        }
-        true
     }
 }

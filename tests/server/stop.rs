@@ -120,3 +120,17 @@ fn save_and_bgsave_write_a_snapshot() {
     server.wait_for_log("snapshot saved");
     assert!(directory.path().join("tollgate.snapshot").exists());
 }
+
+#[test]
+fn a_forced_shutdown_happens_without_a_snapshot() {
+    let directory = tempfile::tempdir().unwrap();
+    let inner = directory.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let mut server = Server::start(&inner, &[]);
+    let mut wire = server.connect();
+    wire.ping();
+    std::fs::remove_dir(&inner).unwrap();
+    wire.send("SHUTDOWN FORCE\r\n");
+    assert_eq!(wire.rest(), "");
+    assert_eq!(server.wait().code(), Some(0));
+}

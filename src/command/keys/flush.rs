@@ -4,7 +4,6 @@ use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::protocol::Arguments;
-use crate::store::DATABASES_MAX;
 
 /// The row of DBSIZE.
 pub const DBSIZE: Spec = Spec {
@@ -71,9 +70,7 @@ fn flush_one(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), 
 
 fn flush_all(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     check_type(arguments)?;
-    for database in 0..DATABASES_MAX {
-        context.shared.store.clear(database, context.now);
-    }
+    context.shared.store.clear_all(context.now);
     context.reply.ok();
     Ok(())
 }
