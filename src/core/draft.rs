@@ -191,7 +191,7 @@ impl<'a> Draft<'a> {
                 let timeline = self.states.get(index).and_then(timeline_of);
                 booked.book(timeline, charge, now, pause_until, most)
             }
-            Seen::Window(window) => window.book(charge.cost, now, not_before, most),
+            Seen::Window(window) => window.book(charge.cost, now, pause_until, not_before, most),
             Seen::Sliding(sliding) => {
                 sliding.book(charge.cost, now);
                 Ok(())

@@ -15,6 +15,11 @@ pub fn ns(ns: u64) -> Span {
     Span::from_ns(ns).expect("a span")
 }
 
+/// A wait of nanoseconds.
+pub fn wait_ns(ns: u128) -> Wait {
+    Wait::from_ns(ns)
+}
+
 fn per(count: u64, period: Span) -> PeriodLimit {
     PeriodLimit::new(count, period).expect("a limit of a period")
 }
