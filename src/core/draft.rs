@@ -223,7 +223,9 @@ impl<'a> Draft<'a> {
             }
             Seen::Log(limit, pending) => {
                 let empty = Log::new(*limit);
-                *pending = Some(log_of(self.states, index, &empty).place_unasked(cost, now, most)?);
+                *pending = Some(
+                    log_of(self.states, index, &empty).place_unasked(*limit, cost, now, most)?,
+                );
                 Ok(())
             }
         }

@@ -192,7 +192,7 @@ impl State {
             }
             Self::Window(window) => window.give_back(amount, slot, now),
             Self::Sliding(sliding) => sliding.give_back(amount, slot, now),
-            Self::Log(log) => log.give_back(amount, slot),
+            Self::Log(log) => log.give_back(amount, slot, now),
         }
     }
 
