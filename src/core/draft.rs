@@ -194,7 +194,7 @@ impl<'a> Draft<'a> {
                 let timeline = self.states.get(index).and_then(timeline_of);
                 booked.book(timeline, charge, now, pause_until, most)
             }
-            Seen::Window(window) => window.book(charge.cost, now, not_before, most),
+            Seen::Window(window) => window.book(charge.cost, now, pause_until, not_before, most),
             Seen::Sliding(sliding) => {
                 sliding.book(charge.cost, now);
                 Ok(())
@@ -215,7 +215,10 @@ impl<'a> Draft<'a> {
     pub fn charge(&mut self, index: usize, cost: u64) -> Result<(), Refusal> {
         let (now, pause_until, most) = (self.now, self.pause_until, self.bookings_max);
         match &mut self.seen[index] {
-            Seen::Bucket(booked) => booked.charge(cost, now, pause_until),
+            Seen::Bucket(booked) => {
+                let timeline = self.states.get(index).and_then(timeline_of);
+                booked.charge(timeline, cost, now, pause_until)
+            }
             Seen::Window(window) => window.charge(cost, now, most),
             Seen::Sliding(sliding) => {
                 sliding.book(cost, now);
@@ -223,7 +226,9 @@ impl<'a> Draft<'a> {
             }
             Seen::Log(limit, pending) => {
                 let empty = Log::new(*limit);
-                *pending = Some(log_of(self.states, index, &empty).place_unasked(cost, now, most)?);
+                *pending = Some(
+                    log_of(self.states, index, &empty).place_unasked(*limit, cost, now, most)?,
+                );
                 Ok(())
             }
         }

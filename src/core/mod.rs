@@ -25,4 +25,6 @@ pub mod window;
 #[cfg(test)]
 mod carry_tests;
 #[cfg(test)]
+mod test_booking;
+#[cfg(test)]
 mod test_key;
