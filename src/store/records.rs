@@ -34,7 +34,7 @@ pub struct Ticket {
     pub ttl: Span,
     /// It was told to go.
     pub confirmed: bool,
-    /// A pause was set over its slot.
+    /// A pause lies or lay over its slot.
     pub overtaken: bool,
     /// The id of its request.
     pub id: Option<Box<[u8]>>,
@@ -202,17 +202,20 @@ impl Records {
         }
     }
 
-    /// A pause was set over the slots of these tickets.
-    pub fn overtake(&self, numbers: &[u64]) {
+    /// A pause was set or ended: these tickets have slots ahead, which now lie in a pause or do not.
+    pub fn overtake(&self, tickets: &[(u64, bool)]) {
+        if tickets.is_empty() {
+            return;
+        }
         let mut tables = self.0.lock();
-        for number in numbers {
+        for (number, in_pause) in tickets {
             if let Some(home) = tables.homes.get(number).cloned()
                 && let Some(ticket) = tables
                     .tickets
                     .get_mut(&home)
                     .and_then(|tickets| tickets.get_mut(number))
             {
-                ticket.overtaken = true;
+                ticket.overtaken = *in_pause;
             }
         }
     }
