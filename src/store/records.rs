@@ -190,14 +190,27 @@ impl Records {
             .cloned()
     }
 
-    /// Forgets a ticket, and the answer of its request.
+    /// Forgets a ticket that is settled. The answer of its request stands.
+    pub fn settle(&self, database: u8, key: &[u8], number: u64) {
+        let home = (database, Key::new(key));
+        drop(self.0.lock().remove_ticket(&home, number));
+    }
+
+    /// Forgets a ticket that is given back, and the answer of its request.
     pub fn remove(&self, database: u8, key: &[u8], number: u64) {
         let home = (database, Key::new(key));
         let mut tables = self.0.lock();
-        if let Some(id) = tables
+        let Some(id) = tables
             .remove_ticket(&home, number)
             .and_then(|ticket| ticket.id)
-        {
+        else {
+            return;
+        };
+        // The id may be another request's by now.
+        let answer = tables.answers.get(&home).and_then(|of_key| of_key.get(&id));
+        let is_of =
+            |answer: &Answer| matches!(answer, Answer::Granted { ticket, .. } if *ticket == number);
+        if answer.is_some_and(|(_, remembered)| is_of(&remembered.answer)) {
             tables.remove_answer(&home, &id);
         }
     }

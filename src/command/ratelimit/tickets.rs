@@ -213,7 +213,7 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
             .for_each(|(entry, after)| *entry = after);
         call.store
             .records
-            .remove(call.database, call.key, call.number);
+            .settle(call.database, call.key, call.number);
         Ok(())
     })?;
     context.reply.integer(i64::from(settled.is_some()));
