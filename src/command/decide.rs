@@ -45,9 +45,12 @@ pub fn decide(
     let run = |entries: &mut [Entry]| -> Result<Outcome, Error> {
         let first = call.rules[0].key;
         if let Some(id) = call.options.id
-            && let Some(outcome) =
+            && let Some(mut outcome) =
                 replay::outcome(store, database, first, id, arguments, call, now)?
         {
+            for row in &mut outcome.rows {
+                row.paused = !entries[row.rule].paused(now).is_zero();
+            }
             return Ok(outcome);
         }
         let outcome = on_entries(entries, call, mode, now, bookings_max, store, database)?;

@@ -42,6 +42,9 @@ pub struct Bucket {
     pub level: Level,
     /// Slots were promised during a pause; what comes later queues behind them.
     pub promised_after_pause: bool,
+    /// Part of a deficit beyond the capacity are slots that were promised, and not only debt. Says nothing
+    /// of a smaller deficit.
+    pub promised_ahead: bool,
     /// The level as it would be without the pause that drained the bucket.
     pub undrained: Option<Level>,
 }
@@ -57,6 +60,7 @@ impl Bucket {
             limit,
             level,
             promised_after_pause: false,
+            promised_ahead: false,
             undrained: None,
         }
     }
@@ -114,6 +118,7 @@ impl Bucket {
             return Err(Refusal::DebtTooLarge);
         }
         self.undrained = None;
+        self.promised_ahead &= debt(before) > 0;
         self.settle(deficit, at);
         self.promised_after_pause = at > now && (self.promised_after_pause || pause_until > now);
         Ok(())
@@ -183,6 +188,9 @@ impl Bucket {
 
     /// Gives back `amount` of a `cost` whose slot has passed: at most what refill has not given back
     /// already. The whole permits that came back.
+    ///
+    /// Nothing comes back while promised slots are part of the number, as in [`Self::refund`]: they are
+    /// charged already, so the bucket would fill up before them and let others go beside them.
     pub fn give_back(
         &mut self,
         cost: u64,
@@ -203,6 +211,9 @@ impl Bucket {
         let drained = self.undrained.is_some() && pause_until > now;
         let kept = if drained { self.drained_deficit() } else { 0 };
         let deficit = self.deficit_at(at);
+        if self.promised_ahead && deficit > self.limit.scaled_capacity() {
+            return 0;
+        }
         let back = u128::from(amount)
             .saturating_mul(per_ns)
             .min(left)

@@ -88,12 +88,14 @@ fn buckets() -> impl Strategy<Value = Bucket> {
         limits(),
         levels(),
         any::<bool>(),
+        any::<bool>(),
         prop::option::of(levels()),
     )
-        .prop_map(|(limit, level, promised_after_pause, undrained)| Bucket {
+        .prop_map(|(limit, level, after_pause, ahead, undrained)| Bucket {
             limit,
             level,
-            promised_after_pause,
+            promised_after_pause: after_pause,
+            promised_ahead: ahead,
             undrained,
         })
 }
