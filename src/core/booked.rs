@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::decision::{Earliest, Refusal, Standing};
 use super::limit::BucketLimit;
-use super::timeline::{Booking, Slot, Timeline, Trajectory};
+use super::timeline::{self, Booking, Slot, Timeline, Trajectory};
 use super::units::{Timestamp, Wait};
 
 /// A copy of a bucket under a call's parameters, beside the key's own bookings, which stay where they are
@@ -124,11 +124,7 @@ impl Booked {
         if ahead.len() >= most {
             return Err(Refusal::TooManyBookings);
         }
-        if let Some(timeline) = timeline
-            && pause_until > now
-        {
-            self.due = timeline.due(&mut self.bucket, pause_until);
-        }
+        self.work_in(ahead, now, pause_until);
         self.bucket.promise(now, pause_until);
         self.pending = Some(Booking {
             slot,
@@ -144,11 +140,24 @@ impl Booked {
     /// As [`Bucket::book`].
     pub fn charge(
         &mut self,
+        timeline: Option<&Timeline>,
         cost: u64,
         now: Timestamp,
         pause_until: Timestamp,
     ) -> Result<(), Refusal> {
+        let ahead = timeline.map_or(&[][..], |timeline| &timeline.ahead);
+        self.work_in(ahead, now, pause_until);
         self.bucket.book(cost, now, pause_until)
+    }
+
+    /// What is charged during a pause is charged at its end: what was booked up to there comes before.
+    fn work_in(&mut self, ahead: &[Booking], now: Timestamp, pause_until: Timestamp) {
+        let start = self.bucket.start(now, pause_until);
+        let due = timeline::due(ahead, start);
+        if due > self.due {
+            self.bucket.level = self.trajectory(&ahead[..due]).level_at(start);
+            self.due = due;
+        }
     }
 
     /// The bucket to keep; the bookings are brought up to it.

@@ -122,12 +122,12 @@ impl Bucket {
     /// A slot is promised beside the bucket's own number: if the key is paused, what comes later queues
     /// behind the pause even if that ends early.
     pub fn promise(&mut self, now: Timestamp, pause_until: Timestamp) {
-        if pause_until <= now {
-            return;
-        }
         let at = self.start(now, pause_until);
-        self.settle(self.deficit_at(at), at);
-        (self.promised_after_pause, self.undrained) = (true, None);
+        if pause_until > now {
+            self.settle(self.deficit_at(at), at);
+        }
+        self.undrained = None;
+        self.promised_after_pause = at > now && (self.promised_after_pause || pause_until > now);
     }
 
     /// How the bucket stands.

@@ -80,7 +80,7 @@ impl Log {
         most: usize,
     ) -> Result<Pending, Refusal> {
         let slot = self.slot(limit, cost, now, not_before);
-        self.check(Pending { slot, cost }, most)
+        self.check(limit, Pending { slot, cost }, now, most)
     }
 
     /// Where `cost` would be charged without asking: now, or behind the last slot booked.
@@ -89,16 +89,24 @@ impl Log {
     /// As [`Self::place`].
     pub fn place_unasked(
         &self,
+        limit: PeriodLimit,
         cost: u64,
         now: Timestamp,
         most: usize,
     ) -> Result<Pending, Refusal> {
         let slot = self.bookings.back().map_or(now, |last| last.slot.max(now));
-        self.check(Pending { slot, cost }, most)
+        self.check(limit, Pending { slot, cost }, now, most)
     }
 
-    fn check(&self, pending: Pending, most: usize) -> Result<Pending, Refusal> {
-        let full = self.bookings.len() >= most.saturating_add(LOG_COUNT_MAX as usize);
+    fn check(
+        &self,
+        limit: PeriodLimit,
+        pending: Pending,
+        now: Timestamp,
+        most: usize,
+    ) -> Result<Pending, Refusal> {
+        let held = self.bookings.len() - self.over(limit, now);
+        let full = held >= most.saturating_add(LOG_COUNT_MAX as usize);
         let fits = !full && self.total().checked_add(pending.cost).is_some();
         fits.then_some(pending).ok_or(Refusal::TooManyBookings)
     }
@@ -123,9 +131,12 @@ impl Log {
         }
     }
 
-    /// Takes `amount` back off the booking at `slot`, if that is still held; how much it was. Costs as many
-    /// steps as there are bookings behind it.
-    pub fn give_back(&mut self, amount: u64, slot: Timestamp) -> u64 {
+    /// Takes `amount` back off the booking at `slot`, if that is not a period old; how much it was. Costs as
+    /// many steps as there are bookings behind it.
+    pub fn give_back(&mut self, amount: u64, slot: Timestamp, now: Timestamp) -> u64 {
+        if slot.after(self.limit.period()) <= now {
+            return 0;
+        }
         let index = self.bookings.partition_point(|booking| booking.slot < slot);
         if self
             .bookings
@@ -159,9 +170,12 @@ impl Log {
         now: Timestamp,
         pause_until: Timestamp,
     ) -> Standing {
-        let last = pending
-            .map(|pending| pending.slot)
-            .or(self.bookings.back().map(|last| last.slot));
+        let any = self.over(limit, now) < self.bookings.len();
+        let last = pending.map(|pending| pending.slot).or(self
+            .bookings
+            .back()
+            .filter(|_| any)
+            .map(|last| last.slot));
         let ahead = pause_until > now || last.is_some_and(|last| last > now);
         let held = self
             .held(limit, now)
@@ -217,9 +231,11 @@ impl Log {
         slot
     }
 
-    /// How many bookings at the front are a period old.
+    /// How many bookings at the front are a period old, under the limit in force or under that of the call:
+    /// what has left under the one does not come back under a longer other.
     fn over(&self, limit: PeriodLimit, now: Timestamp) -> usize {
-        let old = |booking: &Booking| booking.slot.after(limit.period()) <= now;
+        let period = limit.period().min(self.limit.period());
+        let old = |booking: &Booking| booking.slot.after(period) <= now;
         // Nearly always the front is all there is to look at.
         if !self.bookings.front().is_some_and(old) {
             0
@@ -242,3 +258,7 @@ impl Log {
             .map_or(self.dropped, |before| self.bookings[before].total)
     }
 }
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

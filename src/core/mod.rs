@@ -15,6 +15,7 @@ pub mod log;
 pub mod number;
 pub mod pause;
 pub mod sliding;
+pub mod slow;
 pub mod state;
 pub mod timeline;
 pub mod units;
@@ -23,5 +24,7 @@ pub mod window;
 
 #[cfg(test)]
 mod carry_tests;
+#[cfg(test)]
+mod test_booking;
 #[cfg(test)]
 mod test_key;

@@ -157,3 +157,7 @@ impl Sliding {
         Timestamp::ZERO.after_periods(index, self.limit.period())
     }
 }
+
+#[cfg(test)]
+#[path = "sliding_tests.rs"]
+mod tests;

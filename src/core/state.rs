@@ -2,10 +2,10 @@
 
 use super::bucket::Bucket;
 use super::decision::{Earliest, LimitUsage, Standing};
-use super::limit::Limit;
+use super::limit::{BucketLimit, Limit};
 use super::log::Log;
 use super::sliding::Sliding;
-use super::timeline::{Booking, Slot, Timeline, Trajectory};
+use super::timeline::{self, Booking, Slot, Timeline, Trajectory};
 use super::units::{Timestamp, Wait};
 use super::window::Window;
 
@@ -154,6 +154,12 @@ impl State {
     /// Gives back up to `cost` unused permits; how many came back. Windows and logs give nothing back.
     pub fn refund(&mut self, cost: u64, now: Timestamp, pause_until: Timestamp) -> u64 {
         match self {
+            // What is given back in a pause is given back at its end, and some slots may come before it.
+            Self::Bucket(bucket, Some(timeline))
+                if timeline::due(&timeline.ahead, bucket.start(now, pause_until)) > 0 =>
+            {
+                0
+            }
             Self::Bucket(bucket, _) => bucket.refund(cost, now, pause_until),
             Self::Empty | Self::Window(_) | Self::Sliding(_) | Self::Log(_) => 0,
         }
@@ -186,7 +192,7 @@ impl State {
             }
             Self::Window(window) => window.give_back(amount, slot, now),
             Self::Sliding(sliding) => sliding.give_back(amount, slot, now),
-            Self::Log(log) => log.give_back(amount, slot),
+            Self::Log(log) => log.give_back(amount, slot, now),
         }
     }
 
@@ -198,6 +204,14 @@ impl State {
             Self::Window(window) => Some(Limit::Window(window.limit)),
             Self::Sliding(sliding) => Some(Limit::Sliding(sliding.limit)),
             Self::Log(log) => Some(Limit::Log(log.limit)),
+        }
+    }
+
+    /// The limit of a bucket.
+    pub const fn bucket_limit(&self) -> Option<BucketLimit> {
+        match self {
+            Self::Bucket(bucket, _) => Some(bucket.limit),
+            _ => None,
         }
     }
 

@@ -14,11 +14,15 @@
 //! room(i) = min(C − D(i+1), room(i+1)) + idle(i, i+1)      room(last) = unbounded
 //! ```
 //!
-//! and inside a stretch between two slots the room is largest at its start: the earliest instant of a
+//! It is below zero where parameters have changed under a promise: a slot that was given under a larger
+//! capacity or rate needs that much of the refill that would else be idle. So a change of parameters gives
+//! no more away than the larger of them would have.
+//!
+//! Inside a stretch between two slots the room is largest at its start: the earliest instant of a
 //! stretch that has enough refilled decides for the whole stretch. One pass back for the rooms, one
 //! forward for the slot: a call costs as many steps as the key has bookings.
 
-use super::bucket::{Bucket, DEFICIT_MAX};
+use super::bucket::{Bucket, DEFICIT_MAX, Level};
 use super::units::{Timestamp, Wait};
 
 /// An instant, exact to the key's rate: `at` plus `fraction / permits` nanoseconds.
@@ -109,6 +113,10 @@ impl Timeline {
     /// A pause ends at `until`: what is due by then is worked in, and at most one permit is left.
     pub fn drain_to(&mut self, bucket: &mut Bucket, until: Timestamp) {
         let until = bucket.start(until, until);
+        if due(&self.ahead, until) > 0 {
+            // A pause that takes the place of a shorter one: that has drained nothing in front of these.
+            self.unshelve(bucket);
+        }
         let before = bucket.level;
         let due = self.due(bucket, until);
         self.shelved.extend(self.ahead.drain(..due));
@@ -117,16 +125,21 @@ impl Timeline {
         bucket.undrained = Some(undrained);
     }
 
-    /// A pause ended at `now`. What it had worked in comes back, unless slots were promised behind it.
-    pub fn resume(&mut self, bucket: &mut Bucket, now: Timestamp) {
-        if bucket.promised_after_pause {
-            return;
-        }
+    /// Everything as it was before a pause drained the bucket.
+    fn unshelve(&mut self, bucket: &mut Bucket) {
         if let Some(undrained) = bucket.undrained.take() {
             bucket.level = undrained;
             self.shelved.append(&mut self.ahead);
             std::mem::swap(&mut self.shelved, &mut self.ahead);
         }
+    }
+
+    /// A pause ended at `now`. What it had worked in comes back, unless slots were promised behind it.
+    pub fn resume(&mut self, bucket: &mut Bucket, now: Timestamp) {
+        if bucket.promised_after_pause {
+            return;
+        }
+        self.unshelve(bucket);
         self.settle(bucket, now);
         bucket.resume(now);
     }
@@ -162,13 +175,9 @@ impl Timeline {
 
     /// As [`Self::settle`], but leaves the bookings: how many are due.
     pub fn due(&self, bucket: &mut Bucket, at: Timestamp) -> usize {
-        let due = self
-            .ahead
-            .partition_point(|booking| booking.slot.rounded_up() <= at);
+        let due = due(&self.ahead, at);
         if due > 0 {
-            let line = Trajectory::new(bucket, &self.ahead[..due], None);
-            bucket.level.deficit = line.deficit_at(u128::from(at.as_ns()) * line.permits);
-            bucket.level.base = at;
+            bucket.level = Trajectory::new(bucket, &self.ahead[..due], None).level_at(at);
         }
         due
     }
@@ -185,6 +194,11 @@ fn take_off(bookings: &mut Vec<Booking>, ticket: u64, amount: u64) -> bool {
     true
 }
 
+/// How many bookings at the front have come by `at`.
+pub fn due(ahead: &[Booking], at: Timestamp) -> usize {
+    ahead.partition_point(|booking| booking.slot.rounded_up() <= at)
+}
+
 /// One point of a trajectory: the start, or a slot.
 #[derive(Clone, Copy, Debug)]
 struct Point {
@@ -192,8 +206,26 @@ struct Point {
     at: u128,
     /// The deficit right behind it, in units of `1 / per_ns` permits.
     deficit: u128,
-    /// Extra deficit that every later slot still bears.
-    room: u128,
+    /// Extra deficit that every later slot still bears; below zero what they lack.
+    room: i128,
+}
+
+impl Point {
+    /// The extra that this point and every later slot bear from an instant of the stretch that it ends, with
+    /// the deficit of that instant.
+    fn room_before(&self, capacity: u128, at: u128, deficit: u128) -> i128 {
+        let left = match capacity.checked_sub(self.deficit) {
+            Some(left) => signed(left),
+            None => -signed(self.deficit - capacity),
+        };
+        let idle = (self.at - at).saturating_sub(deficit);
+        left.min(self.room).saturating_add(signed(idle))
+    }
+}
+
+/// Amounts that matter are far below 2^127; more is as much as there can be.
+fn signed(amount: u128) -> i128 {
+    i128::try_from(amount).unwrap_or(i128::MAX)
 }
 
 /// How the deficit of a key will run, nothing more arriving.
@@ -201,6 +233,7 @@ pub struct Trajectory {
     permits: u128,
     per_ns: u128,
     capacity: u128,
+    base: Timestamp,
     /// The start and then each slot, ascending; never empty.
     points: Vec<Point>,
 }
@@ -219,7 +252,7 @@ impl Trajectory {
         points.push(Point {
             at: start,
             deficit: bucket.level.deficit,
-            room: u128::MAX,
+            room: i128::MAX,
         });
         for booking in earlier.iter().chain(&pending).chain(later) {
             let last = points[points.len() - 1];
@@ -230,19 +263,18 @@ impl Trajectory {
             points.push(Point {
                 at,
                 deficit,
-                room: u128::MAX,
+                room: i128::MAX,
             });
         }
         for index in (0..points.len() - 1).rev() {
             let (point, next) = (points[index], points[index + 1]);
-            let bears = capacity.saturating_sub(next.deficit).min(next.room);
-            points[index].room =
-                bears.saturating_add((next.at - point.at).saturating_sub(point.deficit));
+            points[index].room = next.room_before(capacity, point.at, point.deficit);
         }
         Self {
             permits,
             per_ns: rate.per_ns(),
             capacity,
+            base: bucket.level.base,
             points,
         }
     }
@@ -250,6 +282,15 @@ impl Trajectory {
     /// True if every deficit on it can be held and reckoned with.
     pub fn holds(&self) -> bool {
         self.points.iter().all(|point| point.deficit <= DEFICIT_MAX)
+    }
+
+    /// The level as of an instant, or of the start where that is later, for what is charged stays charged.
+    pub fn level_at(&self, at: Timestamp) -> Level {
+        let at = at.max(self.base);
+        Level {
+            deficit: self.deficit_at(u128::from(at.as_ns()) * self.permits),
+            base: at,
+        }
     }
 
     /// The deficit at an instant (scaled), slots of that instant included.
@@ -271,8 +312,8 @@ impl Trajectory {
         let Some(next) = self.points.get(index + 1) else {
             return now;
         };
-        let bears = self.capacity.saturating_sub(next.deficit).min(next.room);
-        now.min(bears.saturating_add((next.at - at).saturating_sub(deficit)))
+        let later = next.room_before(self.capacity, at, deficit);
+        now.min(u128::try_from(later).unwrap_or(0))
     }
 
     /// The earliest instant from `from` on at which `cost` (at most the capacity) could go.

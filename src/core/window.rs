@@ -50,9 +50,21 @@ impl Window {
         }
     }
 
-    /// These counts under other parameters: the row keeps its beginning.
+    /// These counts under other parameters: the row keeps its beginning, and what is booked ahead its instant.
     pub fn adopt(mut self, limit: WindowLimit, now: Timestamp) -> Self {
         self.roll(now);
+        if limit.per.period() != self.limit.per.period() {
+            let mut moved: Vec<(u64, u64)> = Vec::with_capacity(self.used.len());
+            for &(place, used) in &self.used {
+                let into = self.start_of(place).since(self.begin);
+                let place = into / limit.per.period().as_ns();
+                match moved.last_mut() {
+                    Some(last) if last.0 == place => last.1 = last.1.saturating_add(used),
+                    _ => moved.push((place, used)),
+                }
+            }
+            self.used = moved;
+        }
         self.limit = limit;
         self
     }
@@ -62,11 +74,14 @@ impl Window {
         if cost > self.limit.per.count() {
             return Earliest::Never;
         }
-        let slot = self.slot(cost, now, pause_until).1;
+        let slot = self.slot(cost, now, pause_until);
         Earliest::After(Wait::from_ns(u128::from(slot.since(now))))
     }
 
-    /// Books `cost` into the first window with room.
+    /// Books `cost` into the first window with room from `not_before` on.
+    ///
+    /// A row without windows begins at the request, or at the end of its pause: those before a slot further
+    /// ahead are there for others.
     ///
     /// # Errors
     /// [`Refusal::TooManyBookings`] if `most` windows are booked already.
@@ -75,11 +90,12 @@ impl Window {
         cost: u64,
         now: Timestamp,
         pause_until: Timestamp,
+        not_before: Timestamp,
         most: usize,
     ) -> Result<(), Refusal> {
         self.roll(now);
-        let (place, slot) = self.slot(cost, now, pause_until);
-        self.add(place, slot, cost, most)
+        let slot = self.slot(cost, now, not_before.max(pause_until));
+        self.add(slot, now.max(pause_until), cost, most)
     }
 
     /// Charges `cost` to the running window, beyond its count if need be.
@@ -88,15 +104,21 @@ impl Window {
     /// As [`Self::book`].
     pub fn charge(&mut self, cost: u64, now: Timestamp, most: usize) -> Result<(), Refusal> {
         self.roll(now);
-        self.add(0, now, cost, most)
+        self.add(now, now, cost, most)
     }
 
-    fn add(&mut self, place: u64, slot: Timestamp, cost: u64, most: usize) -> Result<(), Refusal> {
+    /// Counts `cost` at `slot`, in a row that begins at `begin` if it has not begun.
+    fn add(
+        &mut self,
+        slot: Timestamp,
+        begin: Timestamp,
+        cost: u64,
+        most: usize,
+    ) -> Result<(), Refusal> {
         if self.used.is_empty() {
-            self.begin = self.begin_at(slot);
-            self.used.push((0, cost));
-            return Ok(());
+            self.begin = self.begin_at(begin);
         }
+        let place = self.place_of(slot);
         match self.used.binary_search_by_key(&place, |(place, _)| *place) {
             Ok(index) => self.used[index].1 = self.used[index].1.saturating_add(cost),
             Err(_) if self.used.len() >= most => return Err(Refusal::TooManyBookings),
@@ -181,11 +203,11 @@ impl Window {
             .map_or(0, |index| self.used[index].1)
     }
 
-    /// The first window from now on with room for `cost`, and the instant in it.
-    fn slot(&self, cost: u64, now: Timestamp, pause_until: Timestamp) -> (u64, Timestamp) {
+    /// The instant in the first window from now on with room for `cost`.
+    fn slot(&self, cost: u64, now: Timestamp, pause_until: Timestamp) -> Timestamp {
         let at = now.max(pause_until);
         if self.is_over(now) {
-            return (0, at);
+            return at;
         }
         let room = self.limit.per.count() - cost;
         let mut place = self.place_of(at);
@@ -197,14 +219,14 @@ impl Window {
         {
             (place, index) = (place + 1, index + 1);
         }
-        (place, at.max(self.start_of(place)))
+        at.max(self.start_of(place))
     }
 
-    fn begin_at(&self, slot: Timestamp) -> Timestamp {
+    fn begin_at(&self, at: Timestamp) -> Timestamp {
         if self.limit.align {
-            self.limit.per.aligned(slot)
+            self.limit.per.aligned(at)
         } else {
-            slot
+            at
         }
     }
 
@@ -216,3 +238,7 @@ impl Window {
         self.begin.after_periods(place, self.limit.per.period())
     }
 }
+
+#[cfg(test)]
+#[path = "window_tests.rs"]
+mod tests;

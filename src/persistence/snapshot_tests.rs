@@ -180,8 +180,8 @@ fn blocks_that_are_missing_or_moved_are_noticed() {
         frame.end().unwrap().0
     };
     let (one, two) = (
-        &[1, 0, 1, b'a', 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0][..],
-        &[1, 0, 1, b'b', 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0][..],
+        &[1, 0, 1, b'a', 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
+        &[1, 0, 1, b'b', 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
     );
     let good = file(&[one, two]);
     assert_eq!(decode(&good).unwrap().0.keys, 2);
