@@ -42,7 +42,14 @@ enum Seen {
     Sliding(Sliding),
     /// What begins here, if the key holds no log yet, and what the call adds.
     Log(Log, Option<log::Pending>),
+    /// A bucket of this capacity that owes more than can be held under the call's parameters. More than 2^127 parts
+    /// of a permit take 4,000 years at any rate, so all that is not known of it is how long it is later than
+    /// whatever may be waited for.
+    Beyond(u64),
 }
+
+/// Longer than anything that fits a reply.
+const BEYOND: Wait = Wait::from_ns(u128::MAX);
 
 impl<'a> Draft<'a> {
     /// The key under `limits` at `now`. Under a policy its states need not be of their number and kinds.
@@ -70,7 +77,7 @@ impl<'a> Draft<'a> {
                 Some(slow) => slowed(slow, full, state, now.max(pause_until))?,
                 None => *full,
             };
-            seen.push(match see(state, &limit, now)? {
+            seen.push(match see(state, &limit, now) {
                 Some(seen) => seen,
                 None if matches!(state, State::Empty) => begin(&limit, now, drained),
                 // A policy may put another kind in a place that has counted; it must not mint a burst.
@@ -127,6 +134,8 @@ impl<'a> Draft<'a> {
             Seen::Log(begun, _) => {
                 log_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
             }
+            Seen::Beyond(capacity) if cost > *capacity => Earliest::Never,
+            Seen::Beyond(_) => Earliest::After(BEYOND),
         }
     }
 
@@ -134,7 +143,7 @@ impl<'a> Draft<'a> {
     pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.slot_after(wait, self.now),
-            _ => {
+            Seen::Window(_) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => {
                 let ns = u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX);
                 Slot {
                     at: self.now.after_ns(ns),
@@ -172,6 +181,10 @@ impl<'a> Draft<'a> {
                 now,
                 pause_until,
             ),
+            Seen::Beyond(_) => Standing {
+                remaining: 0,
+                reset_after: BEYOND,
+            },
         }
     }
 
@@ -221,6 +234,7 @@ impl<'a> Draft<'a> {
                 *pending = Some(log.place(begun.limit, charge.cost, now, not_before, most)?);
                 Ok(())
             }
+            Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
 
@@ -245,6 +259,7 @@ impl<'a> Draft<'a> {
                 *pending = Some(log.place_unasked(begun.limit, cost, now, most)?);
                 Ok(())
             }
+            Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
 
@@ -275,6 +290,7 @@ impl<'a> Draft<'a> {
                 }
                 Seen::Window(window) => State::Window(window),
                 Seen::Sliding(sliding) => State::Sliding(sliding),
+                Seen::Beyond(_) => continue,
                 Seen::Log(begun, pending) => {
                     let limit = begun.limit;
                     let mut log = match std::mem::take(state) {
@@ -315,10 +331,13 @@ fn slowed(slow: &Slow, full: &Limit, state: &State, at: Timestamp) -> Result<Lim
 }
 
 /// A state under the call's limit, `None` if it is of another kind.
-fn see(state: &State, limit: &Limit, now: Timestamp) -> Result<Option<Seen>, Refusal> {
-    Ok(Some(match (limit, state) {
+fn see(state: &State, limit: &Limit, now: Timestamp) -> Option<Seen> {
+    Some(match (limit, state) {
         (Limit::Bucket(limit), State::Bucket(bucket, timeline)) => {
-            Seen::Bucket(Booked::new(bucket, timeline.as_deref(), *limit, now)?)
+            match Booked::new(bucket, timeline.as_deref(), *limit, now) {
+                Ok(booked) => Seen::Bucket(booked),
+                Err(_) => Seen::Beyond(limit.capacity()),
+            }
         }
         (Limit::Window(limit), State::Window(window)) => {
             Seen::Window(window.clone().adopt(*limit, now))
@@ -327,8 +346,8 @@ fn see(state: &State, limit: &Limit, now: Timestamp) -> Result<Option<Seen>, Ref
             Seen::Sliding(sliding.adopt(*limit, now))
         }
         (Limit::Log(limit), State::Log(_)) => Seen::Log(Log::new(*limit), None),
-        _ => return Ok(None),
-    }))
+        _ => return None,
+    })
 }
 
 /// A limit that begins at `now`; a bucket with the drain of a pause that ended, or ends, at `drained`.
@@ -351,7 +370,7 @@ fn begin(limit: &Limit, now: Timestamp, drained: Option<Timestamp>) -> Seen {
 fn begin_drained(limit: &Limit, now: Timestamp, pause: Option<Timestamp>) -> Seen {
     let mut seen = begin(limit, now, Some(pause.map_or(now, |until| until.max(now))));
     match &mut seen {
-        Seen::Bucket(_) => {}
+        Seen::Bucket(_) | Seen::Beyond(_) => {}
         Seen::Window(window) => window.drain(now),
         Seen::Sliding(sliding) => sliding.book(sliding.limit.count() - 1, now),
         Seen::Log(begun, _) => begun.drain(now),

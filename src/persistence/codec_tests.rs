@@ -1,5 +1,6 @@
 use super::*;
 use crate::core::limit::Limit;
+use crate::store::Answer;
 use proptest::prelude::*;
 
 const INSTANT_MAX: u64 = (1 << 63) + 2 * Span::MAX.as_ns();
@@ -174,8 +175,8 @@ fn every_byte_that_stands_for_something_unknown_is_named() {
     assert_eq!(change(0, 6), DecodeError::Unknown("a record of kind", 6));
     assert_eq!(change(6, 9), DecodeError::Unknown("a key of kind", 9));
     assert_eq!(
-        change(7, 32),
-        DecodeError::Unknown("a bucket with flags", 32)
+        change(7, 64),
+        DecodeError::Unknown("a bucket with flags", 64)
     );
     assert_eq!(change(23, 3), DecodeError::Unknown("a pause of kind", 3));
     assert_eq!(
@@ -268,6 +269,22 @@ fn no_change_of_parameters_carries_more_debt_than_is_decoded() {
         bucket.adopt(fine, instant(0)),
         Err(crate::core::decision::Refusal::CarryTooLarge)
     );
+}
+
+#[test]
+fn an_answer_may_end_after_the_last_instant_of_a_clock() {
+    let never = Timestamp::ZERO.after_ns(u64::MAX);
+    let answer = Record::Answer {
+        database: 0,
+        key: Key::new(b"k"),
+        id: (*b"id").into(),
+        remembered: Remembered {
+            answer: Answer::Until(never),
+            request: 1,
+            expires: never,
+        },
+    };
+    assert_eq!(decoded(&encoded(&answer)), Ok(answer));
 }
 
 proptest! {
