@@ -16,6 +16,7 @@ pub struct Bucket {
     per_ns: i128,
     grants: Vec<Grant>,
     pub paused_until: Timestamp,
+    pub was_paused: bool,
 }
 
 /// What one request was granted of one bucket.
@@ -39,6 +40,7 @@ impl Bucket {
             per_ns: i128::try_from(exact.per_ns()).unwrap(),
             grants: Vec::new(),
             paused_until: Timestamp::ZERO,
+            was_paused: false,
         }
     }
 
