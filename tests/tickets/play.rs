@@ -56,11 +56,13 @@ impl Play {
                 ms,
                 keep,
                 force,
+                slow,
             } => {
                 let bucket = &mut self.buckets[*bucket];
                 bucket.was_paused = true;
                 let (keep, force) = (word(*keep, "KEEP"), word(*force, "FORCE"));
-                let request = format!("RL.PAUSE {} {ms} {keep} {force}", bucket.name);
+                let slow = word(*slow, "SLOW 0.3 5s");
+                let request = format!("RL.PAUSE {} {ms} {keep} {force} {slow}", bucket.name);
                 let left = self.server.call(&request)[0];
                 let until = self.server.now().after(milliseconds(left));
                 // What is left is rounded up.
