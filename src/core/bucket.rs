@@ -185,7 +185,9 @@ impl Bucket {
         let back = u128::from(cost)
             .saturating_mul(per_ns)
             .min(deficit.saturating_sub(kept));
-        self.settle(deficit - back, at);
+        // As of now where a pause has not drained it, which may end early: what would refill until its end has not.
+        let held_at = now.max(self.level.base);
+        self.settle(self.deficit_at(held_at) - back, held_at);
         // At most the capacity, which is below 2^40.
         (back / per_ns) as u64
     }
@@ -202,7 +204,8 @@ impl Bucket {
         now: Timestamp,
         pause_until: Timestamp,
     ) -> u64 {
-        let at = self.start(now, pause_until);
+        // As of now where no pause has drained it and nothing is promised behind one: a pause may end early.
+        let at = now.max(self.level.base);
         let deficit = self.deficit_at(at);
         if self.promised_ahead && deficit > self.limit.scaled_capacity() {
             return 0;
