@@ -15,7 +15,8 @@
 
 use super::decision::{Earliest, Refusal, Standing};
 use super::gcra;
-use super::limit::{BucketLimit, Keeps, Rate};
+use super::limit::{BucketLimit, Keeps, Limit, Rate};
+use super::state::Grant;
 use super::units::{Span, Timestamp, Wait};
 use super::wide::{compare_products, multiply_divide_ceil, multiply_divide_floor};
 use std::cmp::Ordering;
@@ -42,6 +43,9 @@ pub struct Bucket {
     pub level: Level,
     /// Slots were promised during a pause; what comes later queues behind them.
     pub promised_after_pause: bool,
+    /// Part of a deficit beyond the capacity are slots that were promised, and not only debt. Says nothing
+    /// of a smaller deficit.
+    pub promised_ahead: bool,
     /// The level as it would be without the pause that drained the bucket.
     pub undrained: Option<Level>,
 }
@@ -57,6 +61,7 @@ impl Bucket {
             limit,
             level,
             promised_after_pause: false,
+            promised_ahead: false,
             undrained: None,
         }
     }
@@ -114,6 +119,7 @@ impl Bucket {
             return Err(Refusal::DebtTooLarge);
         }
         self.undrained = None;
+        self.promised_ahead &= debt(before) > 0;
         self.settle(deficit, at);
         self.promised_after_pause = at > now && (self.promised_after_pause || pause_until > now);
         Ok(())
@@ -181,34 +187,51 @@ impl Bucket {
         (back / per_ns) as u64
     }
 
-    /// Gives back `amount` of a `cost` whose slot has passed: at most what refill has not given back
+    /// Gives back `amount` of a grant whose slot has passed: at most what refill has not given back
     /// already. The whole permits that came back.
+    ///
+    /// Nothing comes back while promised slots are part of the number, as in [`Self::refund`]: they are
+    /// charged already, so the bucket would fill up before them and let others go beside them.
     pub fn give_back(
         &mut self,
-        cost: u64,
+        grant: &Grant,
         amount: u64,
-        slot: Timestamp,
         now: Timestamp,
         pause_until: Timestamp,
     ) -> u64 {
         let at = self.start(now, pause_until);
-        let (per_ns, permits) = (
-            self.limit.rate().per_ns(),
-            u128::from(self.limit.rate().permits()),
-        );
-        let refilled = u128::from(at.since(slot)) * permits;
-        let left = u128::from(cost)
+        let deficit = self.deficit_at(at);
+        if self.promised_ahead && deficit > self.limit.scaled_capacity() {
+            return 0;
+        }
+        let per_ns = self.limit.rate().per_ns();
+        let left = u128::from(grant.cost)
             .saturating_mul(per_ns)
-            .saturating_sub(refilled);
+            .saturating_sub(self.refilled_since(grant, at));
         let drained = self.undrained.is_some() && pause_until > now;
         let kept = if drained { self.drained_deficit() } else { 0 };
-        let deficit = self.deficit_at(at);
         let back = u128::from(amount)
             .saturating_mul(per_ns)
             .min(left)
             .min(deficit.saturating_sub(kept));
         self.settle(deficit - back, at);
         u64::try_from(back / per_ns).unwrap_or(u64::MAX)
+    }
+
+    /// What has refilled since a grant's slot: at the rate in force, or at the one it was granted under if
+    /// that was faster. Which of the two it was, and since when, is not known.
+    fn refilled_since(&self, grant: &Grant, at: Timestamp) -> u128 {
+        let elapsed = u128::from(at.since(grant.slot.at));
+        let rate = self.limit.rate();
+        let now = elapsed * u128::from(rate.permits());
+        match grant.limit {
+            Limit::Bucket(limit) if limit.rate() != rate => {
+                let then = elapsed * u128::from(limit.rate().permits());
+                multiply_divide_ceil(then, rate.per_ns(), limit.rate().per_ns())
+                    .map_or(u128::MAX, |then| then.max(now))
+            }
+            _ => now,
+        }
     }
 
     /// A pause ends at `at`: at most one permit is there then.

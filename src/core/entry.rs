@@ -241,21 +241,22 @@ impl Entry {
             .map_or(0, |state| state.give_back(grant, amount, now, pause_until))
     }
 
-    /// The limits the key counts under, `otherwise` where it counts nothing.
+    /// The limits the key counts under, however many they are; `otherwise` where it counts nothing.
     pub fn limits_or<'a>(&self, otherwise: &'a [Limit]) -> Cow<'a, [Limit]> {
         let own: Option<Vec<Limit>> = (0..self.states.len())
             .map(|index| self.full_limit(index))
             .collect();
-        own.filter(|own| own.len() == otherwise.len())
+        own.filter(|own| !own.is_empty())
             .map_or(Cow::Borrowed(otherwise), Cow::Owned)
     }
 
-    /// Tickets whose slots lie inside the pause that is running.
-    pub fn tickets_in_pause(&self) -> Vec<u64> {
+    /// Tickets with slots ahead, and whether those lie inside the pause that is running.
+    pub fn tickets_ahead(&self, now: Timestamp) -> Vec<(u64, bool)> {
         let until = self.paused_until();
-        self.states
-            .iter()
-            .flat_map(|state| state.tickets_before(until))
+        let bookings = self.states.iter().flat_map(State::ticket_bookings);
+        let ahead = bookings.filter(|booking| booking.slot.rounded_up() > now);
+        ahead
+            .map(|booking| (booking.ticket, booking.slot.at < until))
             .collect()
     }
 

@@ -8,6 +8,7 @@ use super::sliding::Sliding;
 use super::timeline::{self, Booking, Slot, Timeline, Trajectory};
 use super::units::{Timestamp, Wait};
 use super::window::Window;
+use std::mem::discriminant;
 
 /// What one limit of a key has counted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -166,7 +167,8 @@ impl State {
     }
 
     /// Gives back `amount` of what was granted to a ticket: all of it where its slot is still ahead, else
-    /// what refill or time has not given back already. How many whole permits that were.
+    /// what refill or time has not given back already. How many whole permits that were; none if it was
+    /// another kind of limit that granted them.
     pub fn give_back(
         &mut self,
         grant: Grant,
@@ -175,6 +177,9 @@ impl State {
         pause_until: Timestamp,
     ) -> u64 {
         let slot = grant.slot.rounded_up();
+        if self.limit().map(|limit| discriminant(&limit)) != Some(discriminant(&grant.limit)) {
+            return 0;
+        }
         match self {
             Self::Empty => 0,
             Self::Bucket(bucket, timeline) => {
@@ -187,7 +192,7 @@ impl State {
                 if slot > now {
                     0
                 } else {
-                    bucket.give_back(grant.cost, amount, grant.slot.at, now, pause_until)
+                    bucket.give_back(&grant, amount, now, pause_until)
                 }
             }
             Self::Window(window) => window.give_back(amount, slot, now),
@@ -215,18 +220,17 @@ impl State {
         }
     }
 
-    /// Tickets whose slots lie ahead and before `until`.
-    pub fn tickets_before(&self, until: Timestamp) -> impl Iterator<Item = u64> {
-        let ahead = match self {
-            Self::Bucket(_, Some(timeline)) => &timeline.ahead[..],
-            _ => &[],
+    /// Bookings of tickets: those ahead, and those that a pause has worked in already.
+    pub fn ticket_bookings(&self) -> impl Iterator<Item = &Booking> {
+        let timeline = match self {
+            Self::Bucket(_, Some(timeline)) => Some(timeline),
+            _ => None,
         };
-        let before = ahead
-            .iter()
-            .take_while(move |booking| booking.slot.at < until);
-        before
-            .map(|booking| booking.ticket)
-            .filter(|&ticket| ticket != 0)
+        let bookings = timeline.into_iter().flat_map(|timeline| {
+            let (ahead, shelved) = (&timeline.ahead, &timeline.shelved);
+            shelved.iter().chain(ahead)
+        });
+        bookings.filter(|booking| booking.ticket != 0)
     }
 
     /// A pause that ended left a bucket drained; a new one starts from there.
@@ -271,6 +275,8 @@ pub struct Grant {
     pub cost: u64,
     /// When they may go.
     pub slot: Slot,
+    /// The limit that granted them.
+    pub limit: Limit,
 }
 
 fn settled<'a>(bucket: &Bucket, timeline: &'a Timeline, now: Timestamp) -> (Bucket, &'a [Booking]) {

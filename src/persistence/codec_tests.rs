@@ -89,12 +89,14 @@ fn buckets() -> impl Strategy<Value = Bucket> {
         limits(),
         levels(),
         any::<bool>(),
+        any::<bool>(),
         prop::option::of(levels()),
     )
-        .prop_map(|(limit, level, promised_after_pause, undrained)| Bucket {
+        .prop_map(|(limit, level, after_pause, ahead, undrained)| Bucket {
             limit,
             level,
-            promised_after_pause,
+            promised_after_pause: after_pause,
+            promised_ahead: ahead,
             undrained,
         })
 }
@@ -173,8 +175,8 @@ fn every_byte_that_stands_for_something_unknown_is_named() {
     assert_eq!(change(0, 6), DecodeError::Unknown("a record of kind", 6));
     assert_eq!(change(6, 9), DecodeError::Unknown("a key of kind", 9));
     assert_eq!(
-        change(7, 32),
-        DecodeError::Unknown("a bucket with flags", 32)
+        change(7, 64),
+        DecodeError::Unknown("a bucket with flags", 64)
     );
     assert_eq!(change(23, 3), DecodeError::Unknown("a pause of kind", 3));
     assert_eq!(
