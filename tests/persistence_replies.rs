@@ -148,12 +148,15 @@ fn restarted(store: &Store, now: u64) -> Store {
     let (loaded, records) = snapshot::decode(&bytes).expect("it was just written");
     assert_eq!(loaded.taken_at, now);
     let other = Store::new();
-    for Record::Key {
-        database,
-        key,
-        entry,
-    } in records
-    {
+    for record in records {
+        let Record::Key {
+            database,
+            key,
+            entry,
+        } = record
+        else {
+            continue;
+        };
         store.read(database, key.as_bytes(), now, |kept| {
             assert_eq!(kept, Some(&entry))
         });

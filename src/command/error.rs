@@ -135,6 +135,12 @@ impl fmt::Display for Error {
                     "ERR rate must be one under which the time to refill fits 64 bits of milliseconds"
                 )
             }
+            Self::Refused(Refusal::SlowedTooFine) => {
+                write!(
+                    f,
+                    "ERR rate must be one that can be held exactly while it is slowed down"
+                )
+            }
             Self::Refused(Refusal::WrongKind) => {
                 write!(
                     f,

@@ -118,7 +118,7 @@ mod tests {
         };
         assert_eq!(
             shown(b"RL.RESERVE"),
-            "key <limit> max_wait [COST cost] [AND key <limit> [COST cost] ...] [INFO]"
+            "key <limit> max_wait [COST cost] [AND key <limit> [COST cost] ...] [TICKET [ttl]] [ID text] [INFO]"
         );
         assert_eq!(shown(b"DEL"), "key [key ...]");
         assert_eq!(shown(b"FLUSHALL"), "[ASYNC | SYNC]");

@@ -237,6 +237,8 @@ fn an_older_now_refills_nothing() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Of calls whose clock readings overtake one another, none gets what has not refilled by the
     /// latest reading so far, as long as the key lives.
     #[test]

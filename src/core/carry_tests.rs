@@ -101,14 +101,14 @@ fn what_is_carried_rounds_against_the_caller() {
 fn a_debt_that_cannot_be_carried_changes_nothing() {
     let mut key = TestKey::new();
     let limit = bucket(1, "1000000");
-    key.charge(&limit, 1_000_000_000).unwrap();
+    key.charge(&limit, 1_000_000_000_000).unwrap();
     let before = key.entry.clone();
-    let (slow, now) = (bucket(1, "1/3650d"), key.now);
+    let (slow, now) = (bucket(1, "0.00027777777777777781"), key.now);
     let refused = key.entry.draft(&slow, now).err();
     assert_eq!(refused, Some(Refusal::CarryTooLarge));
     assert_eq!(key.charge(&slow, 1), Err(Refusal::CarryTooLarge));
     assert_eq!(key.entry, before);
-    assert_eq!(key.wait(&limit, 1).ceil_ms(), 1_000_000);
+    assert_eq!(key.wait(&limit, 1).ceil_ms(), 1_000_000_000);
 }
 
 #[test]
@@ -146,6 +146,8 @@ fn any_limit() -> impl Strategy<Value = (u64, &'static str, bool)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn there_and_back_at_one_instant_gains_nothing(
         (here, there) in (any_limit(), any_limit()),
@@ -159,7 +161,9 @@ proptest! {
         let mut key = TestKey::new();
         key.charge(&here, spent).unwrap();
         key.advance_ns(idle_ns);
-        prop_assume!(key.exists());
+        if !key.exists() {
+            return Ok(());
+        }
         let (left, wait) = (key.remaining(&here), key.wait(&here, 1));
         if key.charge(&there, 1).is_err() || !key.exists() {
             return Ok(());

@@ -1,6 +1,7 @@
 //! What the core answers.
 
 use super::limit::Limit;
+use super::slow::Factor;
 use super::units::Wait;
 use smallvec::SmallVec;
 
@@ -54,6 +55,8 @@ pub struct Usage {
     pub reset_after: Wait,
     /// What is left of its pause.
     pub paused: Wait,
+    /// The factor of its rate that is in force.
+    pub slowed: Factor,
 }
 
 /// Why the core refuses to act. Nothing has changed then.
@@ -65,6 +68,8 @@ pub enum Refusal {
     CarryTooLarge,
     /// A time that the reply would have to say does not fit its 64 bits.
     BeyondReply,
+    /// The limit cannot be held exactly at the rate to which a slow-down brings it.
+    SlowedTooFine,
     /// The key holds another kind of limit.
     WrongKind,
     /// The key holds as many bookings ahead as it may.

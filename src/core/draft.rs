@@ -8,6 +8,7 @@ use super::limit::{Limit, PeriodLimit};
 use super::log::{self, Log};
 use super::pause::Pause;
 use super::sliding::Sliding;
+use super::slow::Slow;
 use super::state::State;
 use super::timeline::{Booking, Slot, Timeline};
 use super::units::{Timestamp, Wait};
@@ -26,6 +27,8 @@ pub const BOOKINGS_MAX: usize = 100_000;
 pub struct Draft<'a> {
     states: &'a mut States,
     pause: &'a mut Option<Pause>,
+    /// A slow-down, and the call's limits at their full rate.
+    slow: Option<(&'a mut Slow, SmallVec<[Limit; 1]>)>,
     seen: SmallVec<[Seen; 1]>,
     now: Timestamp,
     pause_until: Timestamp,
@@ -47,37 +50,37 @@ impl<'a> Draft<'a> {
         under_policy: bool,
         now: Timestamp,
     ) -> Result<Self, Refusal> {
+        entry.settle(now);
         let pause_until = entry.paused_until();
-        let Entry { states, pause } = entry;
-        let fits = states.is_empty() || states.len() == limits.len();
-        if !fits && !under_policy {
+        let Entry {
+            states,
+            pause,
+            slow,
+        } = entry;
+        if !states.is_empty() && states.len() != limits.len() && !under_policy {
             return Err(Refusal::WrongKind);
         }
-        states.iter_mut().for_each(|state| state.settle(now));
         let drained = pause.filter(|pause| pause.drains).map(|pause| pause.until);
         let mut seen = SmallVec::new();
-        for (index, limit) in limits.iter().enumerate() {
-            let found = states
-                .get(index)
-                .map_or(Ok(None), |state| see(state, limit, now))?;
-            seen.push(match found {
+        for (index, full) in limits.iter().enumerate() {
+            let state = states.get(index).unwrap_or(&State::Empty);
+            let limit = match slow {
+                Some(slow) => slowed(slow, full, state, now.max(pause_until))?,
+                None => *full,
+            };
+            seen.push(match see(state, &limit, now)? {
                 Some(seen) => seen,
+                None if matches!(state, State::Empty) => begin(&limit, now, drained),
                 // A policy may put another kind in a place that has counted; it must not mint a burst.
-                None if states
-                    .get(index)
-                    .is_some_and(|state| !matches!(state, State::Empty)) =>
-                {
-                    if !under_policy {
-                        return Err(Refusal::WrongKind);
-                    }
-                    begin(limit, now, Some(now))
-                }
-                None => begin(limit, now, drained),
+                None if under_policy => begin(&limit, now, Some(now)),
+                None => return Err(Refusal::WrongKind),
             });
         }
+        let slow = slow.as_deref_mut().map(|slow| (slow, limits.into()));
         Ok(Self {
             states,
             pause,
+            slow,
             seen,
             now,
             pause_until,
@@ -233,6 +236,13 @@ impl<'a> Draft<'a> {
 
     /// Makes the draft the key's state.
     pub fn commit(self) {
+        if let Some((slow, limits)) = self.slow {
+            let bucket = |limit: &Limit| match limit {
+                Limit::Bucket(limit) => Some(*limit),
+                _ => None,
+            };
+            slow.full = limits.iter().map(bucket).collect();
+        }
         self.states.truncate(self.seen.len());
         self.states.resize_with(self.seen.len(), State::default);
         for (state, seen) in self.states.iter_mut().zip(self.seen) {
@@ -271,6 +281,22 @@ impl<'a> Draft<'a> {
             .and_then(timeline_of)
             .map_or(&[], |timeline| &timeline.ahead)
     }
+}
+
+/// A limit at the rate that is in force when what is booked now begins to refill.
+fn slowed(slow: &Slow, full: &Limit, state: &State, at: Timestamp) -> Result<Limit, Refusal> {
+    let Limit::Bucket(limit) = full else {
+        return Ok(*full);
+    };
+    let at = match state {
+        State::Bucket(bucket, _) => bucket.start(at, at),
+        _ => at,
+    };
+    let limit = slow
+        .factor_at(at)
+        .of(limit)
+        .map_err(|_| Refusal::SlowedTooFine)?;
+    Ok(Limit::Bucket(limit))
 }
 
 /// A state under the call's limit, `None` if it is of another kind.

@@ -5,10 +5,11 @@
 //! through a [`Draft`]: the state as the call's own parameters see it. A refused call drops its draft,
 //! and so changes nothing, parameters included.
 
-use super::decision::{Refusal, Usage};
+use super::decision::{LimitUsage, Refusal, Usage};
 use super::draft::Draft;
 use super::limit::Limit;
-use super::pause::Pause;
+use super::pause::{Pause, SlowDown};
+use super::slow::{Factor, Slow};
 use super::units::{Span, Timestamp, Wait};
 use smallvec::SmallVec;
 
@@ -27,27 +28,44 @@ pub struct Entry {
     /// Empty, or one a limit.
     pub(super) states: States,
     pub(super) pause: Option<Pause>,
+    pub(super) slow: Option<Box<Slow>>,
 }
 
 impl Entry {
     /// An entry put together from its parts, as a snapshot holds them.
-    pub fn from_parts(states: States, pause: Option<Pause>) -> Self {
-        Self { states, pause }
+    pub fn from_parts(states: States, pause: Option<Pause>, slow: Option<Slow>) -> Self {
+        Self {
+            states,
+            pause,
+            slow: slow.map(Box::new),
+        }
     }
 
     /// The parts, for a snapshot.
-    pub fn parts(&self) -> (&[State], Option<&Pause>) {
-        (&self.states, self.pause.as_ref())
+    pub fn parts(&self) -> (&[State], Option<&Pause>, Option<&Slow>) {
+        (&self.states, self.pause.as_ref(), self.slow.as_deref())
+    }
+
+    /// Works in what has come due. Changes nothing that can be told.
+    pub fn settle(&mut self, now: Timestamp) {
+        if let Some(slow) = &mut self.slow {
+            slow.settle(&mut self.states, now);
+            if slow.ends() <= now {
+                self.slow = None;
+            }
+        }
+        self.states.iter_mut().for_each(|state| state.settle(now));
     }
 
     /// Works in what has come due and drops what can no longer be told from what never existed.
     pub fn forget(&mut self, now: Timestamp) {
+        self.settle(now);
         let pause_until = self.paused_until();
-        self.states.iter_mut().for_each(|state| state.settle(now));
-        if self
-            .states
-            .iter()
-            .all(|state| state.is_over(now, pause_until))
+        if self.slow.is_none()
+            && self
+                .states
+                .iter()
+                .all(|state| state.is_over(now, pause_until))
         {
             self.states.clear();
         }
@@ -58,11 +76,17 @@ impl Entry {
 
     /// True if the entry holds nothing at all.
     pub fn is_absent(&self) -> bool {
-        self.states.is_empty() && self.pause.is_none()
+        self.states.is_empty() && self.pause.is_none() && self.slow.is_none()
     }
 
     /// True if [`Self::forget`] would leave nothing.
     pub fn is_forgettable(&self, now: Timestamp) -> bool {
+        if self.slow.is_some() {
+            // Steps are worked in on a copy: keys that are slowed are few.
+            let mut entry = self.clone();
+            entry.settle(now);
+            return entry.slow.is_none() && entry.is_forgettable(now);
+        }
         let pause_until = self.paused_until();
         self.pause.is_none_or(|pause| now >= pause.ends())
             && self
@@ -75,11 +99,12 @@ impl Entry {
     pub fn forgotten_after(&self, now: Timestamp) -> Wait {
         let pause_until = self.paused_until();
         let pause = self.pause.map_or(0, |pause| pause.ends().since(now));
+        let slow = self.slow.as_ref().map_or(0, |slow| slow.ends().since(now));
         let states = self
             .states
             .iter()
             .map(|state| state.over_after(now, pause_until));
-        states.fold(Wait::from_ns(u128::from(pause)), Wait::max)
+        states.fold(Wait::from_ns(u128::from(pause.max(slow))), Wait::max)
     }
 
     /// The key as a call with one limit sees it at `now`.
@@ -108,6 +133,24 @@ impl Entry {
     /// Only ever prolongs a running pause, unless `force`. `keep` leaves a bucket the burst it would
     /// have had at the end.
     pub fn pause(&mut self, span: Span, keep: bool, force: bool, now: Timestamp) -> Wait {
+        self.pause_then_slow(span, keep, force, None, now)
+    }
+
+    /// As [`Self::pause`]; from its end on the key is slowed down.
+    pub fn pause_then_slow(
+        &mut self,
+        span: Span,
+        keep: bool,
+        force: bool,
+        slow: Option<SlowDown>,
+        now: Timestamp,
+    ) -> Wait {
+        self.settle(now);
+        // Of a pause that is set again it is the factor before the first; else it would slow down twice.
+        let in_force = self
+            .slow
+            .as_ref()
+            .map_or(Factor::ONE, |slow| slow.factor_at(now));
         if force && now.after(span) < self.paused_until() {
             self.resume(now);
             // A bucket that is full now is none that could be drained: the pause keeps a mark instead.
@@ -125,18 +168,54 @@ impl Entry {
                 }
             }
             self.pause = Some(pause);
+            self.slow_down(slow, in_force, pause.until, now);
         }
         self.paused(now)
     }
 
-    /// Ends a pause now; false if there was none. See [`super::bucket::Bucket::resume`].
-    pub fn resume(&mut self, now: Timestamp) -> bool {
-        let Some(pause) = self.pause.filter(|pause| pause.until > now) else {
-            return false;
+    /// Slows down from `begins` on, or puts a slow-down off that has not begun.
+    fn slow_down(
+        &mut self,
+        slow: Option<SlowDown>,
+        in_force: Factor,
+        begins: Timestamp,
+        now: Timestamp,
+    ) {
+        let full = match &self.slow {
+            Some(slow) => slow.full.clone(),
+            None => self.states.iter().map(State::bucket_limit).collect(),
         };
-        self.pause = pause.resumed(now);
-        self.states.iter_mut().for_each(|state| state.resume(now));
-        true
+        match (slow, &mut self.slow) {
+            (Some(SlowDown { factor, recover }), _) => {
+                let factor = in_force.times(factor);
+                self.slow = Some(Box::new(Slow {
+                    before: in_force,
+                    factor,
+                    begins,
+                    recover,
+                    seen: 0,
+                    full,
+                }));
+            }
+            (None, Some(pending)) if pending.begins > now => pending.begins = begins,
+            (None, _) => {}
+        }
+    }
+
+    /// Ends a pause and a slow-down now; false if there was neither. See [`super::bucket::Bucket::resume`].
+    pub fn resume(&mut self, now: Timestamp) -> bool {
+        self.settle(now);
+        let pause = self.pause.filter(|pause| pause.until > now);
+        let slow = self.slow.take();
+        let found = pause.is_some() || slow.is_some();
+        if let Some(pause) = pause {
+            self.pause = pause.resumed(now);
+            self.states.iter_mut().for_each(|state| state.resume(now));
+        }
+        if let Some(slow) = slow {
+            slow.end(&mut self.states, now);
+        }
+        found
     }
 
     /// Gives back up to `cost` unused permits, to every limit; the most that came back to one. See
@@ -160,7 +239,9 @@ impl Entry {
 
     /// The limits the key counts under, `otherwise` where it counts nothing.
     pub fn limits_or<'a>(&self, otherwise: &'a [Limit]) -> Cow<'a, [Limit]> {
-        let own: Option<Vec<Limit>> = self.states.iter().map(State::limit).collect();
+        let own: Option<Vec<Limit>> = (0..self.states.len())
+            .map(|index| self.full_limit(index))
+            .collect();
         own.filter(|own| own.len() == otherwise.len())
             .map_or(Cow::Borrowed(otherwise), Cow::Owned)
     }
@@ -174,21 +255,41 @@ impl Entry {
             .collect()
     }
 
+    /// The limit that state `index` counts under, at its full rate.
+    fn full_limit(&self, index: usize) -> Option<Limit> {
+        let slowed = self.slow.as_ref().and_then(|slow| slow.full_limit(index));
+        slowed
+            .map(Limit::Bucket)
+            .or_else(|| self.states.get(index)?.limit())
+    }
+
     /// How the key stands under its own limits; `None` for a key without state.
     pub fn usage(&self, now: Timestamp) -> Option<Usage> {
+        if self.slow.as_ref().is_some_and(|slow| slow.changes_by(now)) {
+            // Steps that nobody has called for yet are worked in on a copy.
+            let mut entry = self.clone();
+            entry.settle(now);
+            return entry.usage(now);
+        }
         if self.is_forgettable(now) {
             return None;
         }
         let pause_until = self.paused_until();
-        let limits = self
-            .states
-            .iter()
-            .filter_map(|state| state.usage(now, pause_until))
-            .collect();
+        let usage = |(index, state): (usize, &State)| {
+            let usage = state.usage(now, pause_until)?;
+            Some(LimitUsage {
+                limit: self.full_limit(index)?,
+                ..usage
+            })
+        };
         Some(Usage {
-            limits,
+            limits: self.states.iter().enumerate().filter_map(usage).collect(),
             reset_after: self.forgotten_after(now),
             paused: self.paused(now),
+            slowed: self
+                .slow
+                .as_ref()
+                .map_or(Factor::ONE, |slow| slow.factor_at(now)),
         })
     }
 

@@ -149,22 +149,42 @@ impl Rate {
 
     /// `permits / per_ns`, brought to lowest terms; `None` as in [`Self::new`].
     pub fn from_fraction(permits: u128, per_ns: u128) -> Option<Self> {
+        Self::not_below(permits, per_ns, u128::from(Span::MAX.as_ns()))
+    }
+
+    /// As [`Self::from_fraction`], down to 1/64 of the slowest rate: what a slow-down makes of it.
+    pub fn slowed_from_fraction(permits: u128, per_ns: u128) -> Option<Self> {
+        Self::not_below(permits, per_ns, 64 * u128::from(Span::MAX.as_ns()))
+    }
+
+    /// `rate × numerator / denominator`, a factor from 1/64 to 1.
+    pub fn scaled(rate: Self, numerator: u32, denominator: u32) -> Option<Self> {
+        let (numerator, denominator) = (u128::from(numerator), u128::from(denominator));
+        let common = greatest_common_divisor(numerator, denominator);
+        let (numerator, denominator) = (numerator / common, denominator / common);
+        // What cancels out is taken out first, so that no more than the result has to fit.
+        let above = greatest_common_divisor(u128::from(rate.permits), denominator);
+        let below = greatest_common_divisor(numerator, rate.per_ns);
+        let permits = (u128::from(rate.permits) / above).checked_mul(numerator / below)?;
+        let per_ns = (rate.per_ns / below).checked_mul(denominator / above)?;
+        Self::slowed_from_fraction(permits, per_ns)
+    }
+
+    /// In lowest terms, at least 1 per `slowest` nanoseconds.
+    fn not_below(permits: u128, per_ns: u128, slowest: u128) -> Option<Self> {
         let divisor = greatest_common_divisor(permits, per_ns);
         if divisor == 0 {
             return None;
         }
         let (permits, per_ns) = (permits / divisor, per_ns / divisor);
-        let slowest = u128::from(Span::MAX.as_ns());
         let in_range = permits > 0 && permits <= per_ns && per_ns.div_ceil(slowest) <= permits;
         if !in_range || per_ns >> 120 != 0 {
             return None;
         }
-        Some(Self {
-            permits: u64::try_from(permits)
-                .ok()
-                .filter(|permits| permits >> 60 == 0)?,
-            per_ns,
-        })
+        let permits = u64::try_from(permits)
+            .ok()
+            .filter(|permits| permits >> 60 == 0)?;
+        Some(Self { permits, per_ns })
     }
 
     /// Reads `80`, `0.5`, `100/m`, `1/5m`, `150/60s`.
@@ -279,6 +299,19 @@ impl BucketLimit {
         if scaled / u128::from(rate.permits) >= (1 << 53) * u128::from(MILLISECOND) {
             return Err(LimitError::TooSlow);
         }
+        Ok(Self {
+            capacity,
+            rate,
+            keeps,
+        })
+    }
+
+    /// A limit at a rate that a slow-down has made: it may take longer to fill.
+    pub fn slowed(capacity: u64, rate: Rate, keeps: Keeps) -> Result<Self, LimitError> {
+        let scaled = u128::from(capacity)
+            .checked_mul(rate.per_ns)
+            .filter(|scaled| scaled >> 120 == 0);
+        scaled.ok_or(LimitError::TooFine)?;
         Ok(Self {
             capacity,
             rate,

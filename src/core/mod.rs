@@ -15,6 +15,7 @@ pub mod log;
 pub mod number;
 pub mod pause;
 pub mod sliding;
+pub mod slow;
 pub mod state;
 pub mod timeline;
 pub mod units;

@@ -1,6 +1,16 @@
 //! A cool-down on a key, shared by everyone who calls it.
 
+use super::slow::Factor;
 use super::units::{Span, Timestamp};
+
+/// How to go on after a pause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlowDown {
+    /// What the rate is multiplied by.
+    pub factor: Factor,
+    /// How long it takes to climb back.
+    pub recover: Span,
+}
 
 /// A pause, or the mark that one leaves behind.
 ///

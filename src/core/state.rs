@@ -2,7 +2,7 @@
 
 use super::bucket::Bucket;
 use super::decision::{Earliest, LimitUsage, Standing};
-use super::limit::Limit;
+use super::limit::{BucketLimit, Limit};
 use super::log::Log;
 use super::sliding::Sliding;
 use super::timeline::{self, Booking, Slot, Timeline, Trajectory};
@@ -204,6 +204,14 @@ impl State {
             Self::Window(window) => Some(Limit::Window(window.limit)),
             Self::Sliding(sliding) => Some(Limit::Sliding(sliding.limit)),
             Self::Log(log) => Some(Limit::Log(log.limit)),
+        }
+    }
+
+    /// The limit of a bucket.
+    pub const fn bucket_limit(&self) -> Option<BucketLimit> {
+        match self {
+            Self::Bucket(bucket, _) => Some(bucket.limit),
+            _ => None,
         }
     }
 

@@ -1,13 +1,13 @@
 //! One key as bytes: exact, compact, and the same bytes for the same state.
 //!
 //! ```text
-//! record = 1 database key_length key n (state)*n pause       one state a limit
+//! record = 1 database key_length key n (state)*n pause slow       one state a limit
 //!        | 2 policy | 3 numbers | 4 ticket | 5 answer           see codec_records.rs
 //! state  = 0                                                 nothing
 //!        | 1 flags capacity permits per_ns level [undrained] [timeline]   bucket, GCRA, PACE
 //!        | 2 window | 3 sliding | 4 log                     see codec_windows.rs
 //! level  = deficit base
-//! timeline: see codec_timeline.rs
+//! timeline: see codec_timeline.rs; slow: see codec_slow.rs
 //! pause  = 0 | 1 until kept_for | 2 until kept_for           none, plain, draining
 //! ```
 //!
@@ -19,7 +19,7 @@
 //! every number is in the range in which the arithmetic of [`crate::core`] holds. No bytes panic.
 
 use super::input::{DecodeError, Input, put_instant, put_varint};
-use super::{codec_records, codec_timeline, codec_windows};
+use super::{codec_records, codec_slow, codec_timeline, codec_windows};
 use crate::core::bucket::{Bucket, DEFICIT_MAX, Level};
 use crate::core::entry::{Entry, LIMITS_MAX, State, States};
 use crate::core::limit::{BucketLimit, Keeps, Rate};
@@ -49,7 +49,10 @@ const FLAG_KEEPS_TIME: u8 = 1;
 const FLAG_PROMISED: u8 = 2;
 const FLAG_UNDRAINED: u8 = 4;
 const FLAG_BOOKED: u8 = 8;
-const FLAGS_KNOWN: u8 = FLAG_KEEPS_TIME | FLAG_PROMISED | FLAG_UNDRAINED | FLAG_BOOKED;
+/// The rate may be as low as a slow-down makes it.
+const FLAG_SLOWED: u8 = 16;
+const FLAGS_KNOWN: u8 =
+    FLAG_KEEPS_TIME | FLAG_PROMISED | FLAG_UNDRAINED | FLAG_BOOKED | FLAG_SLOWED;
 
 /// One thing that a snapshot holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -130,18 +133,21 @@ pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, entry: &Entry) {
     out.extend_from_slice(&[RECORD_KEY, database]);
     put_varint(out, name.len() as u64);
     out.extend_from_slice(name);
-    let (states, pause) = entry.parts();
+    let (states, pause, slow) = entry.parts();
     put_varint(out, states.len() as u64);
-    states.iter().for_each(|state| encode_state(out, state));
+    states
+        .iter()
+        .for_each(|state| encode_state(out, state, slow.is_some()));
     encode_pause(out, pause);
+    codec_slow::encode(out, slow);
 }
 
-fn encode_state(out: &mut Vec<u8>, state: &State) {
+fn encode_state(out: &mut Vec<u8>, state: &State, slowed: bool) {
     match state {
         State::Empty => out.push(STATE_EMPTY),
         State::Bucket(bucket, timeline) => {
             out.push(STATE_BUCKET);
-            encode_bucket(out, bucket, timeline.as_deref());
+            encode_bucket(out, bucket, timeline.as_deref(), slowed);
         }
         State::Window(window) => {
             out.push(STATE_WINDOW);
@@ -189,7 +195,7 @@ fn decode_key(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     let states = (0..count)
         .map(|_| decode_state(input))
         .collect::<Result<States, _>>()?;
-    let entry = Entry::from_parts(states, decode_pause(input)?);
+    let entry = Entry::from_parts(states, decode_pause(input)?, codec_slow::decode(input)?);
     if entry.is_absent() {
         return Err(DecodeError::Invalid("a key that holds nothing"));
     }
@@ -214,7 +220,7 @@ fn decode_state(input: &mut Input<'_>) -> Result<State, DecodeError> {
     })
 }
 
-fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket, timeline: Option<&Timeline>) {
+fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket, timeline: Option<&Timeline>, slowed: bool) {
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let keeps_time = match bucket.limit.keeps() {
         Keeps::Permits => false,
@@ -224,7 +230,8 @@ fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket, timeline: Option<&Timeline>
         flag(keeps_time, FLAG_KEEPS_TIME)
             | flag(bucket.promised_after_pause, FLAG_PROMISED)
             | flag(bucket.undrained.is_some(), FLAG_UNDRAINED)
-            | flag(timeline.is_some(), FLAG_BOOKED),
+            | flag(timeline.is_some(), FLAG_BOOKED)
+            | flag(slowed, FLAG_SLOWED),
     );
     put_varint(out, bucket.limit.capacity());
     put_varint(out, bucket.limit.rate().permits());
@@ -250,7 +257,7 @@ fn decode_bucket(input: &mut Input<'_>) -> Result<(Bucket, Option<Timeline>), De
         Keeps::Permits
     };
     let bucket = Bucket {
-        limit: decode_bucket_limit(input, keeps)?,
+        limit: decode_bucket_limit(input, keeps, is_set(FLAG_SLOWED))?,
         level: decode_level(input)?,
         promised_after_pause: is_set(FLAG_PROMISED),
         undrained: is_set(FLAG_UNDRAINED)
@@ -277,22 +284,33 @@ fn decode_bucket(input: &mut Input<'_>) -> Result<(Bucket, Option<Timeline>), De
     Ok((bucket, timeline))
 }
 
+/// Reads a limit; `slowed` lets its rate be as low as a slow-down makes it.
 pub(super) fn decode_bucket_limit(
     input: &mut Input<'_>,
     keeps: Keeps,
+    slowed: bool,
 ) -> Result<BucketLimit, DecodeError> {
     let capacity = input.varint_u64()?;
     if !(1..=AMOUNT_MAX).contains(&capacity) {
         return Err(DecodeError::Invalid("a capacity out of range"));
     }
     let (permits, per_ns) = (input.varint()?, input.varint()?);
-    let rate =
-        Rate::from_fraction(permits, per_ns).ok_or(DecodeError::Invalid("a rate out of range"))?;
+    let read = if slowed {
+        Rate::slowed_from_fraction
+    } else {
+        Rate::from_fraction
+    };
+    let rate = read(permits, per_ns).ok_or(DecodeError::Invalid("a rate out of range"))?;
     if u128::from(rate.permits()) != permits || rate.per_ns() != per_ns {
         // The deficit is counted in parts of this very denominator.
         return Err(DecodeError::Invalid("a rate that is not in lowest terms"));
     }
-    BucketLimit::new(capacity, rate, keeps)
+    let build = if slowed {
+        BucketLimit::slowed
+    } else {
+        BucketLimit::new
+    };
+    build(capacity, rate, keeps)
         .map_err(|_| DecodeError::Invalid("a capacity and a rate that do not go together"))
 }
 

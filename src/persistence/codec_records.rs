@@ -102,7 +102,7 @@ fn decode_limit(input: &mut Input<'_>) -> Result<Limit, DecodeError> {
             } else {
                 Keeps::Permits
             };
-            Limit::Bucket(decode_bucket_limit(input, keeps)?)
+            Limit::Bucket(decode_bucket_limit(input, keeps, false)?)
         }
         2 => {
             let align = flag(input)?;

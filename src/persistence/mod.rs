@@ -12,6 +12,7 @@
 
 pub mod codec;
 mod codec_records;
+mod codec_slow;
 mod codec_timeline;
 mod codec_windows;
 pub mod error;

@@ -61,6 +61,11 @@ fn keys_of(store: &Store) -> Vec<(u8, Key, Entry)> {
     keys
 }
 
+fn keys_in(records: &[Record]) -> usize {
+    let is_key = |record: &&Record| matches!(record, Record::Key { .. });
+    records.iter().filter(is_key).count()
+}
+
 /// Loads `bytes` from a file and tells why that was refused, and sees to it that nothing was loaded.
 fn refusal(path: &Path, bytes: &[u8]) -> Fault {
     fs::write(path, bytes).expect("a temporary file");
@@ -108,12 +113,12 @@ fn keys_that_have_gone_by_themselves_are_not_saved() {
     let later = at(31 * SECOND);
     assert_eq!(write(&store, later, &mut bytes).unwrap().keys, 3);
     let (loaded, records) = decode(&bytes).unwrap();
-    assert_eq!((loaded.keys, records.len()), (3, 3));
+    assert_eq!((loaded.keys, keys_in(&records)), (3, 3));
     // The pause on "paused" is over, but for as long again it drains what begins there.
     assert!(
         records
             .iter()
-            .any(|Record::Key { database, .. }| *database == 3)
+            .any(|record| matches!(record, Record::Key { database: 3, .. }))
     );
 }
 
@@ -175,8 +180,8 @@ fn blocks_that_are_missing_or_moved_are_noticed() {
         frame.end().unwrap().0
     };
     let (one, two) = (
-        &[1, 0, 1, b'a', 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0][..],
-        &[1, 0, 1, b'b', 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0][..],
+        &[1, 0, 1, b'a', 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
+        &[1, 0, 1, b'b', 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
     );
     let good = file(&[one, two]);
     assert_eq!(decode(&good).unwrap().0.keys, 2);
@@ -384,15 +389,11 @@ fn many_keys_go_into_blocks_and_come_back() {
     }
     let bytes = bytes_of(&store);
     let (loaded, records) = decode(&bytes).unwrap();
-    assert_eq!((loaded.keys, records.len()), (20_000, 20_000));
+    assert_eq!((loaded.keys, keys_in(&records)), (20_000, 20_000));
     let other = Store::new();
-    records.into_iter().for_each(
-        |Record::Key {
-             database,
-             key,
-             entry,
-         }| other.restore(database, key, entry),
-    );
+    records
+        .into_iter()
+        .for_each(|record| restore(&other, record));
     assert_eq!(keys_of(&other), keys_of(&store));
     let mut frame = FrameReader::begin(&bytes[..]).unwrap();
     let (mut block, mut blocks) = (Vec::new(), 0);

@@ -143,8 +143,18 @@ impl Bucket {
 
     pub fn charge(&mut self, cost: &Q, now: &Q, pause_end: &Q) -> Result<(), TooLarge> {
         let opens = self.opens(now, pause_end);
-        let deficit = self.deficit(&opens) + cost;
-        if &deficit - &self.rule.capacity > span_max() * &self.rule.rate {
+        let before = self.deficit(&opens);
+        let deficit = &before + cost;
+        // Debt carried over from other parameters may be more already; then the charge alone counts.
+        let most = span_max() * &self.rule.rate;
+        let charged = if &before - &self.rule.capacity > most {
+            cost.clone()
+        } else {
+            &deficit - &self.rule.capacity
+        };
+        let held =
+            &deficit * whole(self.rule.rate.denom().clone()) <= whole(BigInt::from(1) << 127);
+        if charged > most || !held {
             return Err(TooLarge::Debt);
         }
         self.promised = opens > *now;
@@ -252,10 +262,7 @@ impl Bucket {
         }
         let unit = whole(rule.rate.denom().clone());
         let units = (deficit * &unit).ceil();
-        let nanoseconds = &units / whole(rule.rate.numer().clone());
-        if units > whole(BigInt::from(1) << 126)
-            || nanoseconds >= whole(BigInt::from(1) << 54) * whole(1_000_000)
-        {
+        if units > whole(BigInt::from(1) << 127) {
             return Err(TooLarge::Carry);
         }
         carried.level = Level {

@@ -8,9 +8,9 @@ use crate::protocol::Arguments;
 
 /// The row.
 pub const SPEC: Spec = Spec {
-    summary: "End a pause",
+    summary: "End a pause and a slow-down",
     arguments: &[Argument::key("key")],
-    reply: "1, or 0 if there was none. Slots promised during the pause stand; with none promised a bucket holds at most one permit.",
+    reply: "1, or 0 if there was neither. Slots promised during the pause stand; with none promised a bucket holds at most one permit.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("RL.RESUME", Group::RateLimit, Arity::exactly(2), run)

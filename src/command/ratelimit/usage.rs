@@ -52,7 +52,7 @@ fn write(usage: &Usage, reply: &mut Reply<'_>) {
     number(reply, "reset_after_ms", usage.reset_after.ceil_ms());
     number(reply, "paused_ms", usage.paused.ceil_ms());
     reply.bulk(b"slowed");
-    reply.bulk(b"1");
+    reply.bulk_display(usage.slowed);
     number(reply, "waiting", 0);
     number(reply, "leases", 0);
     if several {
