@@ -182,7 +182,7 @@ impl Bucket {
     }
 
     /// Gives back `amount` of a `cost` whose slot has passed: at most what refill has not given back
-    /// already. The whole permits that came back.
+    /// already, and nothing while slots are booked ahead, as for a refund. The whole permits that came back.
     pub fn give_back(
         &mut self,
         cost: u64,
@@ -191,24 +191,34 @@ impl Bucket {
         now: Timestamp,
         pause_until: Timestamp,
     ) -> u64 {
-        let at = self.start(now, pause_until);
-        let (per_ns, permits) = (
-            self.limit.rate().per_ns(),
-            u128::from(self.limit.rate().permits()),
-        );
-        let refilled = u128::from(at.since(slot)) * permits;
-        let left = u128::from(cost)
-            .saturating_mul(per_ns)
-            .saturating_sub(refilled);
+        // Where a pause has drained the bucket or slots were promised behind it, at its end; else now.
+        let at = now.max(self.level.base);
+        let deficit = self.deficit_at(at);
+        if deficit > self.limit.scaled_capacity() {
+            return 0;
+        }
+        let per_ns = self.limit.rate().per_ns();
         let drained = self.undrained.is_some() && pause_until > now;
         let kept = if drained { self.drained_deficit() } else { 0 };
-        let deficit = self.deficit_at(at);
         let back = u128::from(amount)
             .saturating_mul(per_ns)
-            .min(left)
+            .min(self.not_refilled(cost, slot, at))
             .min(deficit.saturating_sub(kept));
         self.settle(deficit - back, at);
         u64::try_from(back / per_ns).unwrap_or(u64::MAX)
+    }
+
+    /// Whole permits of a `cost` charged at `slot` that refill has not given back by `at`.
+    pub fn permits_not_refilled(&self, cost: u64, slot: Timestamp, at: Timestamp) -> u64 {
+        // At most the cost.
+        (self.not_refilled(cost, slot, at) / self.limit.rate().per_ns()) as u64
+    }
+
+    fn not_refilled(&self, cost: u64, slot: Timestamp, at: Timestamp) -> u128 {
+        let refilled = u128::from(at.since(slot)) * u128::from(self.limit.rate().permits());
+        u128::from(cost)
+            .saturating_mul(self.limit.rate().per_ns())
+            .saturating_sub(refilled)
     }
 
     /// A pause ends at `at`: at most one permit is there then.

@@ -178,10 +178,12 @@ impl State {
         match self {
             Self::Empty => 0,
             Self::Bucket(bucket, timeline) => {
-                let timeline = timeline.as_deref_mut();
-                if timeline.is_some_and(|timeline| timeline.take_off(bucket, grant.ticket, amount))
-                {
-                    return amount;
+                if let Some(timeline) = timeline {
+                    // In a pause what was booked is still at hand when its slot has passed.
+                    let left = bucket.permits_not_refilled(grant.cost, grant.slot.at, now);
+                    if timeline.take_off(bucket, grant.ticket, amount.min(left)) {
+                        return amount.min(left);
+                    }
                 }
                 // A slot ahead that is not listed has been worked into what was promised behind a pause.
                 if slot > now {
