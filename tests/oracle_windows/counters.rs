@@ -71,7 +71,7 @@ impl Counter {
     pub fn adopt(&mut self, old: Per, new: Per, now: i128) {
         self.settle(old, now);
         if let Self::Sliding { windows } = self
-            && old != new
+            && (old.count, old.period) != (new.count, new.period)
         {
             let load = weighted(windows, old.period, whole(now))
                 .ceil()
