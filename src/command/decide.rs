@@ -45,9 +45,12 @@ pub fn decide(
     let run = |entries: &mut [Entry]| -> Result<Outcome, Error> {
         let first = call.rules[0].key;
         if let Some(id) = call.options.id
-            && let Some(outcome) =
+            && let Some(mut outcome) =
                 replay::outcome(store, database, first, id, arguments, call, now)?
         {
+            for row in &mut outcome.rows {
+                row.paused = !entries[row.rule].paused(now).is_zero();
+            }
             return Ok(outcome);
         }
         let outcome = on_entries(entries, call, mode, now, bookings_max, store, database)?;
@@ -108,8 +111,13 @@ fn on_entries(
         book(&mut drafts, &call.rules, &slots, ticket)?;
     }
     let rows: SmallVec<[Row; 1]> = rows(&drafts, &call.rules, &alone);
-    let says_times = !matches!(mode, Mode::Reserve(_));
-    if says_times && !rows.iter().all(Row::fits_reply) {
+    let outcome = Outcome::new(granted, earliest, ticket, rows);
+    let says_times = match (call.options.info, mode) {
+        (true, _) => outcome.rows.iter().all(Row::fits_reply),
+        (false, Mode::Reserve(_)) => true,
+        (false, Mode::Take | Mode::Peek) => outcome.bound().fits_reply(),
+    };
+    if !says_times {
         return Err(Refusal::BeyondReply.into());
     }
     if let Some(ttl) = call.options.ticket.filter(|_| spends) {
@@ -133,7 +141,7 @@ fn on_entries(
     if spends {
         drafts.into_iter().for_each(Draft::commit);
     }
-    Ok(Outcome::new(granted, earliest, ticket, rows))
+    Ok(outcome)
 }
 
 /// The keys as their rules see them.

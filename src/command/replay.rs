@@ -10,6 +10,7 @@ use crate::core::decision::Earliest;
 use crate::core::units::{MILLISECOND, Timestamp, Wait};
 use crate::protocol::Arguments;
 use crate::store::{ANSWER_TTL, Answer, AnswerRow, Remembered, Store};
+use smallvec::SmallVec;
 
 /// What was answered to `id`, if it was used before.
 ///
@@ -75,11 +76,16 @@ pub fn outcome(
     else {
         return Ok(None);
     };
+    let Some(last) = rows.last() else {
+        return Ok(None);
+    };
     let rules = call
         .rules
         .iter()
         .enumerate()
         .flat_map(|(index, rule)| rule.limits.iter().map(move |_| index));
+    // A policy may hold more limits or fewer by now: those it did not have read as the last it had.
+    let rows = rows.iter().chain(std::iter::repeat(last));
     let row = |(rule, row): (usize, &AnswerRow)| Row {
         rule,
         earliest: Earliest::After(Wait::ZERO),
@@ -88,12 +94,12 @@ pub fn outcome(
         reset_after: Wait::from_ns(u128::from(row.reset_after_ms) * u128::from(MILLISECOND)),
         paused: false,
     };
-    let rows = rules.zip(&rows).map(row).collect();
+    let rows: SmallVec<[Row; 1]> = rules.zip(rows).map(row).collect();
     let earliest = Earliest::After(Wait::from_ns(u128::from(slot.since(now))));
     Ok(Some(Outcome {
         granted: true,
         earliest,
-        binding: usize::from(binding),
+        binding: usize::from(binding).min(rows.len() - 1),
         ticket,
         rows,
     }))

@@ -119,7 +119,9 @@ impl Booked {
             .get(self.due)
             .is_none_or(|booking| self.slot_of(booking) > slot);
         if tight && first && (charge.ticket == 0 || charge.wait.is_zero()) {
-            return self.bucket.book(charge.cost, now, pause_until);
+            self.bucket.book(charge.cost, now, pause_until)?;
+            self.bucket.promised_ahead |= !charge.wait.is_zero();
+            return Ok(());
         }
         if ahead.len() >= most {
             return Err(Refusal::TooManyBookings);

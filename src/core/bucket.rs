@@ -42,6 +42,9 @@ pub struct Bucket {
     pub level: Level,
     /// Slots were promised during a pause; what comes later queues behind them.
     pub promised_after_pause: bool,
+    /// Part of a deficit beyond the capacity are slots that were promised, and not only debt. Says nothing
+    /// of a smaller deficit.
+    pub promised_ahead: bool,
     /// The level as it would be without the pause that drained the bucket.
     pub undrained: Option<Level>,
 }
@@ -57,6 +60,7 @@ impl Bucket {
             limit,
             level,
             promised_after_pause: false,
+            promised_ahead: false,
             undrained: None,
         }
     }
@@ -114,6 +118,7 @@ impl Bucket {
             return Err(Refusal::DebtTooLarge);
         }
         self.undrained = None;
+        self.promised_ahead &= debt(before) > 0;
         self.settle(deficit, at);
         self.promised_after_pause = at > now && (self.promised_after_pause || pause_until > now);
         Ok(())
@@ -167,7 +172,7 @@ impl Bucket {
     pub fn refund(&mut self, cost: u64, now: Timestamp, pause_until: Timestamp) -> u64 {
         let at = self.start(now, pause_until);
         let deficit = self.deficit_at(at);
-        if deficit > self.limit.scaled_capacity() {
+        if self.promised_ahead && deficit > self.limit.scaled_capacity() {
             return 0;
         }
         let per_ns = self.limit.rate().per_ns();
@@ -182,7 +187,10 @@ impl Bucket {
     }
 
     /// Gives back `amount` of a `cost` whose slot has passed: at most what refill has not given back
-    /// already, and nothing while slots are booked ahead, as for a refund. The whole permits that came back.
+    /// already. The whole permits that came back.
+    ///
+    /// Nothing comes back while promised slots are part of the number, as in [`Self::refund`]: they are
+    /// charged already, so the bucket would fill up before them and let others go beside them.
     pub fn give_back(
         &mut self,
         cost: u64,
@@ -194,7 +202,7 @@ impl Bucket {
         // Where a pause has drained the bucket or slots were promised behind it, at its end; else now.
         let at = now.max(self.level.base);
         let deficit = self.deficit_at(at);
-        if deficit > self.limit.scaled_capacity() {
+        if self.promised_ahead && deficit > self.limit.scaled_capacity() {
             return 0;
         }
         let per_ns = self.limit.rate().per_ns();

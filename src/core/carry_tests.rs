@@ -104,8 +104,17 @@ fn a_debt_that_cannot_be_carried_changes_nothing() {
     key.charge(&limit, 1_000_000_000_000).unwrap();
     let before = key.entry.clone();
     let (slow, now) = (bucket(1, "0.00027777777777777781"), key.now);
-    let refused = key.entry.draft(&slow, now).err();
-    assert_eq!(refused, Some(Refusal::CarryTooLarge));
+    let mut refused = key.entry.draft(&slow, now).unwrap();
+    // Later than whatever may be waited for, or never; and no number says when.
+    assert!(
+        refused.earliest(1)
+            > Earliest::After(Wait::from_ns(u128::from(
+                crate::core::units::Span::MAX.as_ns()
+            )))
+    );
+    assert_eq!(refused.earliest(2), Earliest::Never);
+    assert!(!refused.standing().reset_after.fits_reply());
+    assert_eq!(refused.book(1), Err(Refusal::CarryTooLarge));
     assert_eq!(key.charge(&slow, 1), Err(Refusal::CarryTooLarge));
     assert_eq!(key.entry, before);
     assert_eq!(key.wait(&limit, 1).ceil_ms(), 1_000_000_000);

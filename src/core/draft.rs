@@ -40,7 +40,14 @@ enum Seen {
     Window(Window),
     Sliding(Sliding),
     Log(PeriodLimit, Option<log::Pending>),
+    /// A bucket of this capacity that owes more than can be held under the call's parameters. More than 2^127 parts
+    /// of a permit take 4,000 years at any rate, so all that is not known of it is how long it is later than
+    /// whatever may be waited for.
+    Beyond(u64),
 }
+
+/// Longer than anything that fits a reply.
+const BEYOND: Wait = Wait::from_ns(u128::MAX);
 
 impl<'a> Draft<'a> {
     /// The key under `limits` at `now`. Under a policy its states need not be of their number and kinds.
@@ -68,7 +75,7 @@ impl<'a> Draft<'a> {
                 Some(slow) => slowed(slow, full, state, now.max(pause_until))?,
                 None => *full,
             };
-            seen.push(match see(state, &limit, now)? {
+            seen.push(match see(state, &limit, now) {
                 Some(seen) => seen,
                 None if matches!(state, State::Empty) => begin(&limit, now, drained),
                 // A policy may put another kind in a place that has counted; it must not mint a burst.
@@ -114,6 +121,8 @@ impl<'a> Draft<'a> {
             Seen::Sliding(sliding) => sliding.earliest(cost, now, not_before),
             Seen::Log(limit, _) => log_of(self.states, index, &Log::new(*limit))
                 .earliest(*limit, cost, now, not_before),
+            Seen::Beyond(capacity) if cost > *capacity => Earliest::Never,
+            Seen::Beyond(_) => Earliest::After(BEYOND),
         }
     }
 
@@ -121,7 +130,7 @@ impl<'a> Draft<'a> {
     pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.slot_after(wait, self.now),
-            _ => {
+            Seen::Window(_) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => {
                 let ns = u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX);
                 Slot {
                     at: self.now.after_ns(ns),
@@ -155,6 +164,10 @@ impl<'a> Draft<'a> {
             Seen::Sliding(sliding) => sliding.standing(now, pause_until),
             Seen::Log(limit, pending) => log_of(self.states, index, &Log::new(*limit))
                 .standing_with(*limit, *pending, now, pause_until),
+            Seen::Beyond(_) => Standing {
+                remaining: 0,
+                reset_after: BEYOND,
+            },
         }
     }
 
@@ -205,6 +218,7 @@ impl<'a> Draft<'a> {
                 *pending = Some(log.place(*limit, charge.cost, now, not_before, most)?);
                 Ok(())
             }
+            Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
 
@@ -231,6 +245,7 @@ impl<'a> Draft<'a> {
                 );
                 Ok(())
             }
+            Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
 
@@ -261,6 +276,7 @@ impl<'a> Draft<'a> {
                 }
                 Seen::Window(window) => State::Window(window),
                 Seen::Sliding(sliding) => State::Sliding(sliding),
+                Seen::Beyond(_) => continue,
                 Seen::Log(limit, pending) => {
                     let mut log = match std::mem::take(state) {
                         State::Log(log) => log,
@@ -300,10 +316,13 @@ fn slowed(slow: &Slow, full: &Limit, state: &State, at: Timestamp) -> Result<Lim
 }
 
 /// A state under the call's limit, `None` if it is of another kind.
-fn see(state: &State, limit: &Limit, now: Timestamp) -> Result<Option<Seen>, Refusal> {
-    Ok(Some(match (limit, state) {
+fn see(state: &State, limit: &Limit, now: Timestamp) -> Option<Seen> {
+    Some(match (limit, state) {
         (Limit::Bucket(limit), State::Bucket(bucket, timeline)) => {
-            Seen::Bucket(Booked::new(bucket, timeline.as_deref(), *limit, now)?)
+            match Booked::new(bucket, timeline.as_deref(), *limit, now) {
+                Ok(booked) => Seen::Bucket(booked),
+                Err(_) => Seen::Beyond(limit.capacity()),
+            }
         }
         (Limit::Window(limit), State::Window(window)) => {
             Seen::Window(window.clone().adopt(*limit, now))
@@ -312,8 +331,8 @@ fn see(state: &State, limit: &Limit, now: Timestamp) -> Result<Option<Seen>, Ref
             Seen::Sliding(sliding.adopt(*limit, now))
         }
         (Limit::Log(limit), State::Log(_)) => Seen::Log(*limit, None),
-        _ => return Ok(None),
-    }))
+        _ => return None,
+    })
 }
 
 /// A limit that begins at `now`; a bucket with the drain of a pause that ended, or ends, at `drained`.

@@ -246,12 +246,13 @@ impl Entry {
             .map_or(Cow::Borrowed(otherwise), Cow::Owned)
     }
 
-    /// Tickets whose slots lie inside the pause that is running.
-    pub fn tickets_in_pause(&self) -> Vec<u64> {
+    /// Tickets with slots ahead, and whether those lie inside the pause that is running.
+    pub fn tickets_ahead(&self, now: Timestamp) -> Vec<(u64, bool)> {
         let until = self.paused_until();
-        self.states
-            .iter()
-            .flat_map(|state| state.tickets_before(until))
+        let bookings = self.states.iter().flat_map(State::ticket_bookings);
+        let ahead = bookings.filter(|booking| booking.slot.rounded_up() > now);
+        ahead
+            .map(|booking| (booking.ticket, booking.slot.at < until))
             .collect()
     }
 

@@ -217,18 +217,17 @@ impl State {
         }
     }
 
-    /// Tickets whose slots lie ahead and before `until`.
-    pub fn tickets_before(&self, until: Timestamp) -> impl Iterator<Item = u64> {
-        let ahead = match self {
-            Self::Bucket(_, Some(timeline)) => &timeline.ahead[..],
-            _ => &[],
+    /// Bookings of tickets: those ahead, and those that a pause has worked in already.
+    pub fn ticket_bookings(&self) -> impl Iterator<Item = &Booking> {
+        let timeline = match self {
+            Self::Bucket(_, Some(timeline)) => Some(timeline),
+            _ => None,
         };
-        let before = ahead
-            .iter()
-            .take_while(move |booking| booking.slot.at < until);
-        before
-            .map(|booking| booking.ticket)
-            .filter(|&ticket| ticket != 0)
+        let bookings = timeline.into_iter().flat_map(|timeline| {
+            let (ahead, shelved) = (&timeline.ahead, &timeline.shelved);
+            shelved.iter().chain(ahead)
+        });
+        bookings.filter(|booking| booking.ticket != 0)
     }
 
     /// A pause that ended left a bucket drained; a new one starts from there.

@@ -51,8 +51,13 @@ const FLAG_UNDRAINED: u8 = 4;
 const FLAG_BOOKED: u8 = 8;
 /// The rate may be as low as a slow-down makes it.
 const FLAG_SLOWED: u8 = 16;
-const FLAGS_KNOWN: u8 =
-    FLAG_KEEPS_TIME | FLAG_PROMISED | FLAG_UNDRAINED | FLAG_BOOKED | FLAG_SLOWED;
+const FLAG_PROMISED_AHEAD: u8 = 32;
+const FLAGS_KNOWN: u8 = FLAG_KEEPS_TIME
+    | FLAG_PROMISED
+    | FLAG_UNDRAINED
+    | FLAG_BOOKED
+    | FLAG_SLOWED
+    | FLAG_PROMISED_AHEAD;
 
 /// One thing that a snapshot holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -229,6 +234,7 @@ fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket, timeline: Option<&Timeline>
     out.push(
         flag(keeps_time, FLAG_KEEPS_TIME)
             | flag(bucket.promised_after_pause, FLAG_PROMISED)
+            | flag(bucket.promised_ahead, FLAG_PROMISED_AHEAD)
             | flag(bucket.undrained.is_some(), FLAG_UNDRAINED)
             | flag(timeline.is_some(), FLAG_BOOKED)
             | flag(slowed, FLAG_SLOWED),
@@ -260,6 +266,7 @@ fn decode_bucket(input: &mut Input<'_>) -> Result<(Bucket, Option<Timeline>), De
         limit: decode_bucket_limit(input, keeps, is_set(FLAG_SLOWED))?,
         level: decode_level(input)?,
         promised_after_pause: is_set(FLAG_PROMISED),
+        promised_ahead: is_set(FLAG_PROMISED_AHEAD),
         undrained: is_set(FLAG_UNDRAINED)
             .then(|| decode_level(input))
             .transpose()?,

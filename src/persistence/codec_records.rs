@@ -260,10 +260,11 @@ pub fn decode_answer(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     let database = database(input)?;
     let key = Key::new(text(input, KEY_BYTES_MAX)?);
     let id = text(input, ID_BYTES_MAX)?.into();
-    let (expires, request) = (input.instant()?, input.varint_u64()?);
+    // Debt carried over from a faster rate may take centuries to refill, and an answer tells its end.
+    let (expires, request) = (input.distant_instant()?, input.varint_u64()?);
     let answer = match input.byte()? {
         0 => {
-            let (slot, ticket) = (input.instant()?, input.varint_u64()?);
+            let (slot, ticket) = (input.distant_instant()?, input.varint_u64()?);
             let (binding, rows) = (input.varint_u64()?, count(input, 1, ROWS_MAX)?);
             if binding >= rows {
                 return Err(DecodeError::Invalid("an answer that binds no rule"));
@@ -286,7 +287,7 @@ pub fn decode_answer(input: &mut Input<'_>) -> Result<Record, DecodeError> {
                 rows,
             }
         }
-        1 => Answer::Until(input.instant()?),
+        1 => Answer::Until(input.distant_instant()?),
         2 => Answer::Number(input.varint_u64()?),
         tag => return Err(DecodeError::Unknown("an answer of kind", tag)),
     };

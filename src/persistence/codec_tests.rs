@@ -1,5 +1,6 @@
 use super::*;
 use crate::core::limit::Limit;
+use crate::store::Answer;
 use proptest::prelude::*;
 
 const INSTANT_MAX: u64 = (1 << 63) + 2 * Span::MAX.as_ns();
@@ -88,12 +89,14 @@ fn buckets() -> impl Strategy<Value = Bucket> {
         limits(),
         levels(),
         any::<bool>(),
+        any::<bool>(),
         prop::option::of(levels()),
     )
-        .prop_map(|(limit, level, promised_after_pause, undrained)| Bucket {
+        .prop_map(|(limit, level, after_pause, ahead, undrained)| Bucket {
             limit,
             level,
-            promised_after_pause,
+            promised_after_pause: after_pause,
+            promised_ahead: ahead,
             undrained,
         })
 }
@@ -266,6 +269,22 @@ fn no_change_of_parameters_carries_more_debt_than_is_decoded() {
         bucket.adopt(fine, instant(0)),
         Err(crate::core::decision::Refusal::CarryTooLarge)
     );
+}
+
+#[test]
+fn an_answer_may_end_after_the_last_instant_of_a_clock() {
+    let never = Timestamp::ZERO.after_ns(u64::MAX);
+    let answer = Record::Answer {
+        database: 0,
+        key: Key::new(b"k"),
+        id: (*b"id").into(),
+        remembered: Remembered {
+            answer: Answer::Until(never),
+            request: 1,
+            expires: never,
+        },
+    };
+    assert_eq!(decoded(&encoded(&answer)), Ok(answer));
 }
 
 proptest! {

@@ -114,9 +114,17 @@ impl<'a> Input<'a> {
     /// # Errors
     /// [`DecodeError::Invalid`] beyond what [`Timestamp::from_ns`] takes.
     pub fn instant(&mut self) -> Result<Timestamp, DecodeError> {
-        let bytes = self.take(8)?.try_into().map_err(|_| DecodeError::Short)?;
-        Timestamp::from_ns(u64::from_le_bytes(bytes))
+        Timestamp::from_ns(self.distant_instant()?.as_ns())
             .ok_or(DecodeError::Invalid("an instant beyond the last one"))
+    }
+
+    /// An instant that no clock need ever show, such as the end of a debt of centuries.
+    ///
+    /// # Errors
+    /// [`DecodeError::Short`].
+    pub fn distant_instant(&mut self) -> Result<Timestamp, DecodeError> {
+        let bytes = self.take(8)?.try_into().map_err(|_| DecodeError::Short)?;
+        Ok(Timestamp::ZERO.after_ns(u64::from_le_bytes(bytes)))
     }
 }
 

@@ -70,7 +70,11 @@ pub fn load(store: &Store, path: &Path) -> Result<Option<Loaded>, LoadError> {
     }
 }
 
-fn fill(store: &Store, mut file: impl Read + Seek) -> Result<Loaded, Fault> {
+/// Fills an empty store from what [`write`] has written.
+///
+/// # Errors
+/// As [`load`].
+pub fn fill(store: &Store, mut file: impl Read + Seek) -> Result<Loaded, Fault> {
     read(BufReader::new(&mut file), drop)?;
     file.rewind().map_err(Fault::Io)?;
     read(BufReader::new(&mut file), |record| restore(store, record)).inspect_err(|_| {

@@ -34,7 +34,7 @@ pub struct Ticket {
     pub ttl: Span,
     /// It was told to go.
     pub confirmed: bool,
-    /// A pause was set over its slot.
+    /// A pause lies or lay over its slot.
     pub overtaken: bool,
     /// The id of its request.
     pub id: Option<Box<[u8]>>,
@@ -190,29 +190,45 @@ impl Records {
             .cloned()
     }
 
-    /// Forgets a ticket, and the answer of its request.
+    /// Forgets a ticket that is settled. The answer of its request stands.
+    pub fn settle(&self, database: u8, key: &[u8], number: u64) {
+        let home = (database, Key::new(key));
+        drop(self.0.lock().remove_ticket(&home, number));
+    }
+
+    /// Forgets a ticket that is given back, and the answer of its request.
     pub fn remove(&self, database: u8, key: &[u8], number: u64) {
         let home = (database, Key::new(key));
         let mut tables = self.0.lock();
-        if let Some(id) = tables
+        let Some(id) = tables
             .remove_ticket(&home, number)
             .and_then(|ticket| ticket.id)
-        {
+        else {
+            return;
+        };
+        // The id may be another request's by now.
+        let answer = tables.answers.get(&home).and_then(|of_key| of_key.get(&id));
+        let is_of =
+            |answer: &Answer| matches!(answer, Answer::Granted { ticket, .. } if *ticket == number);
+        if answer.is_some_and(|(_, remembered)| is_of(&remembered.answer)) {
             tables.remove_answer(&home, &id);
         }
     }
 
-    /// A pause was set over the slots of these tickets.
-    pub fn overtake(&self, numbers: &[u64]) {
+    /// A pause was set or ended: these tickets have slots ahead, which now lie in a pause or do not.
+    pub fn overtake(&self, tickets: &[(u64, bool)]) {
+        if tickets.is_empty() {
+            return;
+        }
         let mut tables = self.0.lock();
-        for number in numbers {
+        for (number, in_pause) in tickets {
             if let Some(home) = tables.homes.get(number).cloned()
                 && let Some(ticket) = tables
                     .tickets
                     .get_mut(&home)
                     .and_then(|tickets| tickets.get_mut(number))
             {
-                ticket.overtaken = true;
+                ticket.overtaken = *in_pause;
             }
         }
     }

@@ -99,9 +99,48 @@ fn a_ticket_given_back_takes_the_answer_of_its_request_along() {
             ..ticket("k", at(5))
         },
     );
-    records.remember(0, b"k", b"id", remembered(at(60)));
+    let granted = Remembered {
+        answer: Answer::Granted {
+            slot: at(5),
+            ticket: 1,
+            binding: 0,
+            rows: Vec::new(),
+        },
+        ..remembered(at(60))
+    };
+    records.remember(0, b"k", b"id", granted);
     records.remove(0, b"k", 1);
     assert_eq!(records.counts(), (0, 0));
+}
+
+#[test]
+fn but_not_that_of_another_request_with_the_same_id() {
+    let records = Records::default();
+    for number in [1, 2, 3] {
+        let id = Some((*b"id").into());
+        let ticket = Ticket {
+            id,
+            ..ticket("k", at(5))
+        };
+        records.put(0, number, ticket);
+    }
+    let answer = Answer::Granted {
+        slot: at(5),
+        ticket: 3,
+        binding: 0,
+        rows: Vec::new(),
+    };
+    let remembered = Remembered {
+        answer,
+        ..remembered(at(60))
+    };
+    records.remember(0, b"k", b"id", remembered);
+    records.remove(0, b"k", 1);
+    assert_eq!(records.counts(), (2, 1));
+    records.settle(0, b"k", 2);
+    assert_eq!(records.counts(), (1, 1));
+    records.settle(0, b"k", 3);
+    assert_eq!(records.counts(), (0, 1), "settled is not forgotten");
 }
 
 #[test]

@@ -269,7 +269,12 @@ fn decide(
 ) -> Result<(bool, Vec<(Earliest, Standing)>), Refusal> {
     let mut drafts = Vec::new();
     for (entry, (limit, _, _)) in entries.iter_mut().zip(rules) {
-        drafts.push(entry.draft(limit, now)?);
+        let draft = entry.draft(limit, now)?;
+        // What it owes cannot be held under this limit.
+        if draft.standing().reset_after == Wait::from_ns(u128::MAX) {
+            return Err(Refusal::CarryTooLarge);
+        }
+        drafts.push(draft);
     }
     let looks: Vec<(Earliest, Standing)> = drafts
         .iter()

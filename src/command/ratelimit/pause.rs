@@ -54,10 +54,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     );
     let left = store.with_key(database, key, now, |entry| {
         let left = entry.pause_then_slow(span, keep, force, slow, now);
-        let overtaken = entry.tickets_in_pause();
-        if !overtaken.is_empty() {
-            store.records.overtake(&overtaken);
-        }
+        store.records.overtake(&entry.tickets_ahead(now));
         left
     });
     context.reply.integer(left.ceil_ms());

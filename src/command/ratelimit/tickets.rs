@@ -60,15 +60,12 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
         if ticket.confirmed {
             return Ok(Earliest::After(Wait::ZERO));
         }
-        let paused = |entry: &Entry| !entry.paused(call.now).is_zero();
         let stale = call.now.since(ticket.slot) > STALE;
-        let pause_covers = entries
-            .iter()
-            .any(|entry| call.now.after_ns(pause_ns(entry, call.now)) > ticket.slot);
-        let overtaken = ticket.overtaken
-            || pause_covers
-            || (ticket.slot <= call.now && entries.iter().any(paused));
-        let earliest = if stale || overtaken {
+        let pause_covers = |entry: &Entry| {
+            let left = entry.paused(call.now);
+            !left.is_zero() && left.ceil_ns() > u128::from(ticket.slot.since(call.now))
+        };
+        let earliest = if stale || ticket.overtaken || entries.iter().any(pause_covers) {
             move_ticket(
                 call.store,
                 entries,
@@ -97,10 +94,6 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
         Some(Earliest::Never) | None => -1,
     });
     Ok(())
-}
-
-fn pause_ns(entry: &Entry, now: Timestamp) -> u64 {
-    u64::try_from(entry.paused(now).ceil_ns()).unwrap_or(u64::MAX)
 }
 
 /// Gives a ticket's slot back and books the next one for it. `Never` if its limits no longer allow the cost.
@@ -220,7 +213,7 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
             .for_each(|(entry, after)| *entry = after);
         call.store
             .records
-            .remove(call.database, call.key, call.number);
+            .settle(call.database, call.key, call.number);
         Ok(())
     })?;
     context.reply.integer(i64::from(settled.is_some()));
