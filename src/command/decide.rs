@@ -138,9 +138,9 @@ fn on_entries(
             },
         );
     }
-    if spends {
-        drafts.into_iter().for_each(Draft::commit);
-    }
+    // What a policy has put in another's place begins with the call, granted or not.
+    let changes = |draft: &Draft<'_>| spends || (mode != Mode::Peek && draft.converts());
+    drafts.into_iter().filter(changes).for_each(Draft::commit);
     Ok(outcome)
 }
 

@@ -15,7 +15,8 @@
 
 use super::decision::{Earliest, Refusal, Standing};
 use super::gcra;
-use super::limit::{BucketLimit, Keeps, Rate};
+use super::limit::{BucketLimit, Keeps, Limit, Rate};
+use super::state::Grant;
 use super::units::{Span, Timestamp, Wait};
 use super::wide::{compare_products, multiply_divide_ceil, multiply_divide_floor};
 use std::cmp::Ordering;
@@ -172,7 +173,7 @@ impl Bucket {
     pub fn refund(&mut self, cost: u64, now: Timestamp, pause_until: Timestamp) -> u64 {
         let at = self.start(now, pause_until);
         let deficit = self.deficit_at(at);
-        if self.promised_ahead && deficit > self.limit.scaled_capacity() {
+        if deficit > self.limit.scaled_capacity() {
             return 0;
         }
         let per_ns = self.limit.rate().per_ns();
@@ -186,16 +187,15 @@ impl Bucket {
         (back / per_ns) as u64
     }
 
-    /// Gives back `amount` of a `cost` whose slot has passed: at most what refill has not given back
+    /// Gives back `amount` of a grant whose slot has passed: at most what refill has not given back
     /// already. The whole permits that came back.
     ///
     /// Nothing comes back while promised slots are part of the number, as in [`Self::refund`]: they are
     /// charged already, so the bucket would fill up before them and let others go beside them.
     pub fn give_back(
         &mut self,
-        cost: u64,
+        grant: &Grant,
         amount: u64,
-        slot: Timestamp,
         now: Timestamp,
         pause_until: Timestamp,
     ) -> u64 {
@@ -210,23 +210,33 @@ impl Bucket {
         let kept = if drained { self.drained_deficit() } else { 0 };
         let back = u128::from(amount)
             .saturating_mul(per_ns)
-            .min(self.not_refilled(cost, slot, at))
+            .min(self.not_refilled(grant, at))
             .min(deficit.saturating_sub(kept));
         self.settle(deficit - back, at);
         u64::try_from(back / per_ns).unwrap_or(u64::MAX)
     }
 
-    /// Whole permits of a `cost` charged at `slot` that refill has not given back by `at`.
-    pub fn permits_not_refilled(&self, cost: u64, slot: Timestamp, at: Timestamp) -> u64 {
-        // At most the cost.
-        (self.not_refilled(cost, slot, at) / self.limit.rate().per_ns()) as u64
+    /// What of a grant refill has not given back by `at`.
+    fn not_refilled(&self, grant: &Grant, at: Timestamp) -> u128 {
+        u128::from(grant.cost)
+            .saturating_mul(self.limit.rate().per_ns())
+            .saturating_sub(self.refilled_since(grant, at))
     }
 
-    fn not_refilled(&self, cost: u64, slot: Timestamp, at: Timestamp) -> u128 {
-        let refilled = u128::from(at.since(slot)) * u128::from(self.limit.rate().permits());
-        u128::from(cost)
-            .saturating_mul(self.limit.rate().per_ns())
-            .saturating_sub(refilled)
+    /// What has refilled since a grant's slot: at the rate in force, or at the one it was granted under if
+    /// that was faster. Which of the two it was, and since when, is not known.
+    fn refilled_since(&self, grant: &Grant, at: Timestamp) -> u128 {
+        let elapsed = u128::from(at.since(grant.slot.at));
+        let rate = self.limit.rate();
+        let now = elapsed * u128::from(rate.permits());
+        match grant.limit {
+            Limit::Bucket(limit) if limit.rate() != rate => {
+                let then = elapsed * u128::from(limit.rate().permits());
+                multiply_divide_ceil(then, rate.per_ns(), limit.rate().per_ns())
+                    .map_or(u128::MAX, |then| then.max(now))
+            }
+            _ => now,
+        }
     }
 
     /// A pause ends at `at`: at most one permit is there then.

@@ -4,7 +4,7 @@ use super::booked::{Booked, Charge};
 use super::bucket::Bucket;
 use super::decision::{Earliest, Refusal, Standing};
 use super::entry::{Entry, States};
-use super::limit::{Limit, PeriodLimit};
+use super::limit::Limit;
 use super::log::{self, Log};
 use super::pause::Pause;
 use super::sliding::Sliding;
@@ -30,6 +30,7 @@ pub struct Draft<'a> {
     /// A slow-down, and the call's limits at their full rate.
     slow: Option<(&'a mut Slow, SmallVec<[Limit; 1]>)>,
     seen: SmallVec<[Seen; 1]>,
+    converts: bool,
     now: Timestamp,
     pause_until: Timestamp,
     bookings_max: usize,
@@ -39,7 +40,8 @@ enum Seen {
     Bucket(Booked),
     Window(Window),
     Sliding(Sliding),
-    Log(PeriodLimit, Option<log::Pending>),
+    /// What begins here, if the key holds no log yet, and what the call adds.
+    Log(Log, Option<log::Pending>),
     /// A bucket of this capacity that owes more than can be held under the call's parameters. More than 2^127 parts
     /// of a permit take 4,000 years at any rate, so all that is not known of it is how long it is later than
     /// whatever may be waited for.
@@ -68,7 +70,7 @@ impl<'a> Draft<'a> {
             return Err(Refusal::WrongKind);
         }
         let drained = pause.filter(|pause| pause.drains).map(|pause| pause.until);
-        let mut seen = SmallVec::new();
+        let (mut seen, mut converts) = (SmallVec::new(), false);
         for (index, full) in limits.iter().enumerate() {
             let state = states.get(index).unwrap_or(&State::Empty);
             let limit = match slow {
@@ -79,7 +81,10 @@ impl<'a> Draft<'a> {
                 Some(seen) => seen,
                 None if matches!(state, State::Empty) => begin(&limit, now, drained),
                 // A policy may put another kind in a place that has counted; it must not mint a burst.
-                None if under_policy => begin(&limit, now, Some(now)),
+                None if under_policy => {
+                    converts = true;
+                    begin_drained(&limit, now, drained)
+                }
                 None => return Err(Refusal::WrongKind),
             });
         }
@@ -89,6 +94,7 @@ impl<'a> Draft<'a> {
             pause,
             slow,
             seen,
+            converts,
             now,
             pause_until,
             bookings_max: BOOKINGS_MAX,
@@ -101,6 +107,12 @@ impl<'a> Draft<'a> {
             bookings_max,
             ..self
         }
+    }
+
+    /// True if a policy puts another kind of limit in a place that has counted. It begins drained with this
+    /// call, also if that is refused: else it would begin anew with each, and no wait would ever be over.
+    pub const fn converts(&self) -> bool {
+        self.converts
     }
 
     /// When `cost` could go.
@@ -119,8 +131,9 @@ impl<'a> Draft<'a> {
             }
             Seen::Window(window) => window.earliest(cost, now, not_before),
             Seen::Sliding(sliding) => sliding.earliest(cost, now, not_before),
-            Seen::Log(limit, _) => log_of(self.states, index, &Log::new(*limit))
-                .earliest(*limit, cost, now, not_before),
+            Seen::Log(begun, _) => {
+                log_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
+            }
             Seen::Beyond(capacity) if cost > *capacity => Earliest::Never,
             Seen::Beyond(_) => Earliest::After(BEYOND),
         }
@@ -162,8 +175,12 @@ impl<'a> Draft<'a> {
             Seen::Bucket(booked) => booked.standing(self.ahead(index), now, pause_until),
             Seen::Window(window) => window.standing(now, pause_until),
             Seen::Sliding(sliding) => sliding.standing(now, pause_until),
-            Seen::Log(limit, pending) => log_of(self.states, index, &Log::new(*limit))
-                .standing_with(*limit, *pending, now, pause_until),
+            Seen::Log(begun, pending) => log_of(self.states, index, begun).standing_with(
+                begun.limit,
+                *pending,
+                now,
+                pause_until,
+            ),
             Seen::Beyond(_) => Standing {
                 remaining: 0,
                 reset_after: BEYOND,
@@ -212,10 +229,9 @@ impl<'a> Draft<'a> {
                 sliding.book(charge.cost, now);
                 Ok(())
             }
-            Seen::Log(limit, pending) => {
-                let empty = Log::new(*limit);
-                let log = log_of(self.states, index, &empty);
-                *pending = Some(log.place(*limit, charge.cost, now, not_before, most)?);
+            Seen::Log(begun, pending) => {
+                let log = log_of(self.states, index, begun);
+                *pending = Some(log.place(begun.limit, charge.cost, now, not_before, most)?);
                 Ok(())
             }
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
@@ -238,11 +254,9 @@ impl<'a> Draft<'a> {
                 sliding.book(cost, now);
                 Ok(())
             }
-            Seen::Log(limit, pending) => {
-                let empty = Log::new(*limit);
-                *pending = Some(
-                    log_of(self.states, index, &empty).place_unasked(*limit, cost, now, most)?,
-                );
+            Seen::Log(begun, pending) => {
+                let log = log_of(self.states, index, begun);
+                *pending = Some(log.place_unasked(begun.limit, cost, now, most)?);
                 Ok(())
             }
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
@@ -277,10 +291,11 @@ impl<'a> Draft<'a> {
                 Seen::Window(window) => State::Window(window),
                 Seen::Sliding(sliding) => State::Sliding(sliding),
                 Seen::Beyond(_) => continue,
-                Seen::Log(limit, pending) => {
+                Seen::Log(begun, pending) => {
+                    let limit = begun.limit;
                     let mut log = match std::mem::take(state) {
                         State::Log(log) => log,
-                        _ => Log::new(limit),
+                        _ => begun,
                     };
                     if let Some(pending) = pending {
                         log.push(limit, pending, self.now);
@@ -330,7 +345,7 @@ fn see(state: &State, limit: &Limit, now: Timestamp) -> Option<Seen> {
         (Limit::Sliding(limit), State::Sliding(sliding)) => {
             Seen::Sliding(sliding.adopt(*limit, now))
         }
-        (Limit::Log(limit), State::Log(_)) => Seen::Log(*limit, None),
+        (Limit::Log(limit), State::Log(_)) => Seen::Log(Log::new(*limit), None),
         _ => return None,
     })
 }
@@ -347,15 +362,27 @@ fn begin(limit: &Limit, now: Timestamp, drained: Option<Timestamp>) -> Seen {
         }
         Limit::Window(limit) => Seen::Window(Window::new(*limit)),
         Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now)),
-        Limit::Log(limit) => Seen::Log(*limit, None),
+        Limit::Log(limit) => Seen::Log(Log::new(*limit), None),
     }
 }
 
-/// The log of a state, or `empty` if there is none.
-fn log_of<'a>(states: &'a States, index: usize, empty: &'a Log) -> &'a Log {
+/// A limit that begins at `now` where another kind has counted: it lets at most one permit go at once.
+fn begin_drained(limit: &Limit, now: Timestamp, pause: Option<Timestamp>) -> Seen {
+    let mut seen = begin(limit, now, Some(pause.map_or(now, |until| until.max(now))));
+    match &mut seen {
+        Seen::Bucket(_) | Seen::Beyond(_) => {}
+        Seen::Window(window) => window.drain(now),
+        Seen::Sliding(sliding) => sliding.book(sliding.limit.count() - 1, now),
+        Seen::Log(begun, _) => begun.drain(now),
+    }
+    seen
+}
+
+/// The log of a state, or `begun` if there is none.
+fn log_of<'a>(states: &'a States, index: usize, begun: &'a Log) -> &'a Log {
     match states.get(index) {
         Some(State::Log(log)) => log,
-        _ => empty,
+        _ => begun,
     }
 }
 

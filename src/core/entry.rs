@@ -237,12 +237,12 @@ impl Entry {
             .map_or(0, |state| state.give_back(grant, amount, now, pause_until))
     }
 
-    /// The limits the key counts under, `otherwise` where it counts nothing.
+    /// The limits the key counts under, however many they are; `otherwise` where it counts nothing.
     pub fn limits_or<'a>(&self, otherwise: &'a [Limit]) -> Cow<'a, [Limit]> {
         let own: Option<Vec<Limit>> = (0..self.states.len())
             .map(|index| self.full_limit(index))
             .collect();
-        own.filter(|own| own.len() == otherwise.len())
+        own.filter(|own| !own.is_empty())
             .map_or(Cow::Borrowed(otherwise), Cow::Owned)
     }
 

@@ -51,6 +51,14 @@ impl Log {
         }
     }
 
+    /// Uses up all but one now, of an empty log.
+    pub fn drain(&mut self, now: Timestamp) {
+        let cost = self.limit.count() - 1;
+        if cost > 0 {
+            self.push(self.limit, Pending { slot: now, cost }, now);
+        }
+    }
+
     /// When `cost` could go under `limit`: never before the last slot booked.
     pub fn earliest(
         &self,

@@ -8,6 +8,7 @@ use super::sliding::Sliding;
 use super::timeline::{self, Booking, Slot, Timeline, Trajectory};
 use super::units::{Timestamp, Wait};
 use super::window::Window;
+use std::mem::discriminant;
 
 /// What one limit of a key has counted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -166,7 +167,8 @@ impl State {
     }
 
     /// Gives back `amount` of what was granted to a ticket: all of it where its slot is still ahead, else
-    /// what refill or time has not given back already. How many whole permits that were.
+    /// what refill or time has not given back already. How many whole permits that were; none if it was
+    /// another kind of limit that granted them.
     pub fn give_back(
         &mut self,
         grant: Grant,
@@ -175,22 +177,20 @@ impl State {
         pause_until: Timestamp,
     ) -> u64 {
         let slot = grant.slot.rounded_up();
+        if self.limit().map(|limit| discriminant(&limit)) != Some(discriminant(&grant.limit)) {
+            return 0;
+        }
         match self {
             Self::Empty => 0,
             Self::Bucket(bucket, timeline) => {
-                if let Some(timeline) = timeline {
-                    // In a pause what was booked is still at hand when its slot has passed.
-                    let left = bucket.permits_not_refilled(grant.cost, grant.slot.at, now);
-                    if timeline.take_off(bucket, grant.ticket, amount.min(left)) {
-                        return amount.min(left);
-                    }
+                if slot <= now {
+                    return bucket.give_back(&grant, amount, now, pause_until);
                 }
                 // A slot ahead that is not listed has been worked into what was promised behind a pause.
-                if slot > now {
-                    0
-                } else {
-                    bucket.give_back(grant.cost, amount, grant.slot.at, now, pause_until)
-                }
+                let timeline = timeline.as_deref_mut();
+                let found = timeline
+                    .is_some_and(|timeline| timeline.take_off(bucket, grant.ticket, amount));
+                if found { amount } else { 0 }
             }
             Self::Window(window) => window.give_back(amount, slot, now),
             Self::Sliding(sliding) => sliding.give_back(amount, slot, now),
@@ -272,6 +272,8 @@ pub struct Grant {
     pub cost: u64,
     /// When they may go.
     pub slot: Slot,
+    /// The limit that granted them.
+    pub limit: Limit,
 }
 
 fn settled<'a>(bucket: &Bucket, timeline: &'a Timeline, now: Timestamp) -> (Bucket, &'a [Booking]) {

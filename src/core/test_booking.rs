@@ -98,7 +98,12 @@ impl TestKey {
         });
         booked.expect("a booking that can be held");
         let slot = slot.expect("it was booked");
-        Grant { ticket, cost, slot }
+        Grant {
+            ticket,
+            cost,
+            slot,
+            limit: *limit,
+        }
     }
 
     /// `RL.CANCEL`.

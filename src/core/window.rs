@@ -38,6 +38,15 @@ impl Window {
         }
     }
 
+    /// Uses up all but one of the window that begins now, of a row that has not begun.
+    pub fn drain(&mut self, now: Timestamp) {
+        let drained = self.limit.per.count() - 1;
+        if drained > 0 {
+            self.begin = self.begin_at(now);
+            self.used.push((0, drained));
+        }
+    }
+
     /// Drops windows that are over, and counts places from the one that is running.
     pub fn roll(&mut self, now: Timestamp) {
         let running = self.place_of(now);

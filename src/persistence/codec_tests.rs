@@ -175,8 +175,8 @@ fn every_byte_that_stands_for_something_unknown_is_named() {
     assert_eq!(change(0, 6), DecodeError::Unknown("a record of kind", 6));
     assert_eq!(change(6, 9), DecodeError::Unknown("a key of kind", 9));
     assert_eq!(
-        change(7, 32),
-        DecodeError::Unknown("a bucket with flags", 32)
+        change(7, 64),
+        DecodeError::Unknown("a bucket with flags", 64)
     );
     assert_eq!(change(23, 3), DecodeError::Unknown("a pause of kind", 3));
     assert_eq!(

@@ -126,6 +126,7 @@ impl Registered {
             .shared
             .clients
             .register(peer, local, engine.shared.clock.now(), wake);
+        engine.shared.metrics.connected();
         Self {
             engine: engine.clone(),
             client,

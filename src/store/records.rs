@@ -115,13 +115,16 @@ pub struct Remembered {
 /// Where a key is: its database and its name.
 pub type Home = (u8, Key);
 
+/// Answers of one key: each with its place in the order in which they came.
+type AnswersById = HashMap<Box<[u8]>, (u64, Remembered)>;
+
 #[derive(Default)]
 struct Tables {
     last_ticket: u64,
     tickets: HashMap<Home, BTreeMap<u64, Ticket>>,
     homes: BTreeMap<u64, Home>,
     ticket_ends: BTreeSet<(Timestamp, u64)>,
-    answers: HashMap<Home, HashMap<Box<[u8]>, (u64, Remembered)>>,
+    answers: HashMap<Home, AnswersById>,
     /// In the order in which they came.
     answer_order: BTreeMap<u64, (Home, Box<[u8]>)>,
     answer_ends: BTreeSet<(Timestamp, u64)>,

@@ -12,7 +12,7 @@ use crate::core::entry::{Entry, Grant};
 use crate::core::number;
 use crate::core::units::{SECOND, Span, Timestamp, Wait};
 use crate::protocol::Arguments;
-use crate::store::{Store, Ticket};
+use crate::store::{PolicyLimits, Store, Ticket};
 use smallvec::SmallVec;
 
 const FLAGS: Flags = Flags::WRITE.and(Flags::FAST);
@@ -66,14 +66,7 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
             !left.is_zero() && left.ceil_ns() > u128::from(ticket.slot.since(call.now))
         };
         let earliest = if stale || ticket.overtaken || entries.iter().any(pause_covers) {
-            move_ticket(
-                call.store,
-                entries,
-                &mut ticket,
-                call.number,
-                call.now,
-                bookings_max,
-            )?
+            move_ticket(entries, &mut ticket, call.number, call.now, bookings_max)?
         } else {
             Earliest::After(Wait::from_ns(u128::from(ticket.slot.since(call.now))))
         };
@@ -98,7 +91,6 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
 
 /// Gives a ticket's slot back and books the next one for it. `Never` if its limits no longer allow the cost.
 fn move_ticket(
-    store: &Store,
     entries: &mut [Entry],
     ticket: &mut Ticket,
     number: u64,
@@ -112,11 +104,19 @@ fn move_ticket(
     let rules: SmallVec<[Rule<'_>; 1]> = moved
         .iter()
         .zip(&held.parts)
-        .map(|(entry, part)| Rule {
-            key: part.key.as_bytes(),
-            limits: entry.limits_or(&part.limits).iter().copied().collect(),
-            under_policy: part.under_policy,
-            costs: part.costs.clone(),
+        .map(|(entry, part)| {
+            // Those of its policy by now; a limit that is new costs as much as the last one.
+            let limits: PolicyLimits = entry.limits_or(&part.limits).iter().copied().collect();
+            let costs = part
+                .costs
+                .iter()
+                .chain(part.costs.last().into_iter().cycle());
+            Rule {
+                key: part.key.as_bytes(),
+                under_policy: part.under_policy || limits.len() > 1,
+                costs: costs.copied().take(limits.len()).collect(),
+                limits,
+            }
         })
         .collect();
     let mut drafts = drafts(&mut moved, &rules, now, bookings_max)?;
@@ -140,7 +140,6 @@ fn move_ticket(
         .iter_mut()
         .zip(moved)
         .for_each(|(entry, moved)| *entry = moved);
-    let _ = store;
     Ok(earliest)
 }
 
@@ -198,7 +197,8 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
             for (index, &cost) in part.costs.iter().enumerate() {
                 let more = actual_of(rule, limit).unwrap_or(cost).saturating_sub(cost);
                 limit += 1;
-                if more > 0 {
+                // A policy may hold fewer limits by now.
+                if more > 0 && index < own.len() {
                     draft.charge(index, more)?;
                     charged = true;
                 }
@@ -231,11 +231,13 @@ fn give_back(
 ) -> u64 {
     let (mut first, mut limit) = (0, 0);
     for (rule, (part, entry)) in ticket.parts.iter().zip(entries).enumerate() {
-        for (index, (&cost, &slot)) in part.costs.iter().zip(&part.slots).enumerate() {
+        let granted = part.costs.iter().zip(&part.slots).zip(&part.limits);
+        for (index, ((&cost, &slot), &granting)) in granted.enumerate() {
             let grant = Grant {
                 ticket: number,
                 cost,
                 slot,
+                limit: granting,
             };
             let amount = amount(cost, rule, limit);
             let back = if amount == 0 {
