@@ -85,7 +85,10 @@ fn on_entries(
     database: u8,
 ) -> Result<Outcome, Error> {
     let mut drafts = drafts(entries, &call.rules, now, bookings_max)?;
-    let alone = earliest_from(&drafts, &call.rules, 0);
+    let alone = match mode {
+        Mode::Reserve(_) => earliest_from(&drafts, &call.rules, 0),
+        Mode::Take | Mode::Peek => each(&drafts, &call.rules, Draft::retry_after),
+    };
     let (earliest, slots) = match mode {
         Mode::Reserve(max_wait) => common_slot(&drafts, &call.rules, &alone, max_wait),
         Mode::Take | Mode::Peek => (latest(&alone), SmallVec::from_elem(Wait::ZERO, alone.len())),
@@ -227,13 +230,24 @@ pub fn earliest_from(
     rules: &[Rule<'_>],
     from: u64,
 ) -> SmallVec<[Earliest; 1]> {
+    each(drafts, rules, |draft, index, cost| {
+        draft.earliest_from(index, cost, from)
+    })
+}
+
+/// Asks every limit of every rule.
+fn each<'a>(
+    drafts: &[Draft<'a>],
+    rules: &[Rule<'_>],
+    ask: impl Fn(&Draft<'a>, usize, u64) -> Earliest,
+) -> SmallVec<[Earliest; 1]> {
     let mut all = SmallVec::new();
     for (draft, rule) in drafts.iter().zip(rules) {
         all.extend(
             rule.costs
                 .iter()
                 .enumerate()
-                .map(|(index, &cost)| draft.earliest_from(index, cost, from)),
+                .map(|(index, &cost)| ask(draft, index, cost)),
         );
     }
     all

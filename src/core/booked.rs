@@ -78,6 +78,11 @@ impl Booked {
         Earliest::After(Wait::quotient(wait, permits))
     }
 
+    /// The bucket, if it says all there is to say.
+    pub fn alone(&self, ahead: &[Booking]) -> Option<&Bucket> {
+        (ahead.len() == self.due && self.pending.is_none()).then_some(&self.bucket)
+    }
+
     /// How the bucket stands.
     pub fn standing(&self, ahead: &[Booking], now: Timestamp, pause_until: Timestamp) -> Standing {
         let standing = self.bucket.standing(now, pause_until);

@@ -4,7 +4,7 @@ use super::booked::{Booked, Charge};
 use super::bucket::Bucket;
 use super::decision::{Earliest, Refusal, Standing};
 use super::entry::{Entry, States};
-use super::limit::Limit;
+use super::limit::{BucketLimit, Limit};
 use super::log::{self, Log};
 use super::pause::Pause;
 use super::sliding::Sliding;
@@ -168,11 +168,34 @@ impl<'a> Draft<'a> {
         self.standing_of(0)
     }
 
+    /// When `cost` could go under limit `index` if it is asked for again, and nothing is booked now: a rate that
+    /// is slowed down climbs meanwhile.
+    pub fn retry_after(&self, index: usize, cost: u64) -> Earliest {
+        let (now, pause_until) = (self.now, self.pause_until);
+        let wait = |bucket: &Bucket, at: Timestamp| match bucket.earliest(cost, at, pause_until) {
+            Earliest::After(wait) => wait,
+            Earliest::Never => Wait::ZERO,
+        };
+        match (self.earliest_from(index, cost, 0), self.climbing(index)) {
+            (Earliest::After(_), Some((slow, bucket, full))) => {
+                Earliest::After(slow.climbing(bucket, full, now, wait))
+            }
+            (earliest, _) => earliest,
+        }
+    }
+
     /// How the key stands under limit `index`.
     pub fn standing_of(&self, index: usize) -> Standing {
         let (now, pause_until) = (self.now, self.pause_until);
         match &self.seen[index] {
-            Seen::Bucket(booked) => booked.standing(self.ahead(index), now, pause_until),
+            Seen::Bucket(booked) => {
+                let mut standing = booked.standing(self.ahead(index), now, pause_until);
+                if let Some((slow, bucket, full)) = self.climbing(index) {
+                    let wait = |bucket: &Bucket, at| bucket.standing(at, pause_until).reset_after;
+                    standing.reset_after = slow.climbing(bucket, full, now, wait);
+                }
+                standing
+            }
             Seen::Window(window) => window.standing(now, pause_until),
             Seen::Sliding(sliding) => sliding.standing(now, pause_until),
             Seen::Log(begun, pending) => log_of(self.states, index, begun).standing_with(
@@ -185,6 +208,17 @@ impl<'a> Draft<'a> {
                 remaining: 0,
                 reset_after: BEYOND,
             },
+        }
+    }
+
+    /// A bucket whose rate is slowed down and that has nothing listed ahead, with its full limit.
+    fn climbing(&self, index: usize) -> Option<(&Slow, &Bucket, &BucketLimit)> {
+        let (slow, limits) = self.slow.as_ref()?;
+        match (&self.seen[index], &limits[index]) {
+            (Seen::Bucket(booked), Limit::Bucket(full)) => {
+                Some((slow, booked.alone(self.ahead(index))?, full))
+            }
+            _ => None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! through a [`Draft`]: the state as the call's own parameters see it. A refused call drops its draft,
 //! and so changes nothing, parameters included.
 
+use super::bucket::Bucket;
 use super::decision::{LimitUsage, Refusal, Usage};
 use super::draft::Draft;
 use super::limit::Limit;
@@ -101,13 +102,28 @@ impl Entry {
 
     /// The time until the key disappears if nobody calls it.
     pub fn forgotten_after(&self, now: Timestamp) -> Wait {
+        if self.slow.as_ref().is_some_and(|slow| slow.changes_by(now)) {
+            let mut entry = self.clone();
+            entry.settle(now);
+            return entry.forgotten_after(now);
+        }
         let pause_until = self.paused_until();
         let pause = self.pause.map_or(0, |pause| pause.ends().since(now));
         let slow = self.slow.as_ref().map_or(0, |slow| slow.ends().since(now));
-        let states = self
-            .states
-            .iter()
-            .map(|state| state.over_after(now, pause_until));
+        let over_after = |(index, state): (usize, &State)| {
+            let climbing = self
+                .slow
+                .as_ref()
+                .and_then(|slow| Some((slow, slow.full_limit(index)?)));
+            match (state, climbing) {
+                (State::Bucket(bucket, None), Some((slow, full))) => {
+                    let wait = |bucket: &Bucket, at| bucket.standing(at, pause_until).reset_after;
+                    slow.climbing(bucket, &full, now, wait)
+                }
+                _ => state.over_after(now, pause_until),
+            }
+        };
+        let states = self.states.iter().enumerate().map(over_after);
         states.fold(Wait::from_ns(u128::from(pause.max(slow))), Wait::max)
     }
 

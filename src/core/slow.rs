@@ -7,7 +7,7 @@
 use super::bucket::Bucket;
 use super::limit::{BucketLimit, LimitError, Rate};
 use super::state::State;
-use super::units::{Span, Timestamp};
+use super::units::{Span, Timestamp, Wait};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -155,6 +155,41 @@ impl Slow {
     /// True if a change of rate up to `now` has not been worked in.
     pub fn changes_by(&self, now: Timestamp) -> bool {
         u64::from(self.seen) <= STEPS && self.change(u64::from(self.seen)) <= now
+    }
+
+    /// The first change of rate after `at`, and the factor from there on.
+    fn next_change(&self, at: Timestamp) -> Option<(Timestamp, Factor)> {
+        let index = (0..=STEPS).find(|&index| self.change(index) > at)?;
+        Some((self.change(index), self.factor.climbed(index)))
+    }
+
+    /// A time that refill decides about, with the rate climbing meanwhile. `wait` says how long it is from an
+    /// instant on at a bucket's own rate; the result is counted from `from`.
+    pub fn climbing(
+        &self,
+        bucket: &Bucket,
+        full: &BucketLimit,
+        from: Timestamp,
+        wait: impl Fn(&Bucket, Timestamp) -> Wait,
+    ) -> Wait {
+        let (mut bucket, mut at) = (*bucket, from);
+        loop {
+            let left = wait(&bucket, at);
+            let total = left.plus_ns(at.since(from));
+            let Some((next, factor)) = self.next_change(at) else {
+                return total;
+            };
+            let carried = match factor.of(full) {
+                Ok(limit) if left.ceil_ns() > u128::from(next.since(at)) => {
+                    bucket.adopt(limit, next)
+                }
+                _ => return total,
+            };
+            match carried {
+                Ok(carried) => (bucket, at) = (carried, next),
+                Err(_) => return total,
+            }
+        }
     }
 
     /// The full limit of the bucket at `index`, for one that is slowed.

@@ -189,3 +189,34 @@ fn never_more_than_the_rate_in_force_allows() {
         "{granted} of {allowed}"
     );
 }
+
+#[test]
+fn times_that_only_refill_decides_about_count_the_steps_to_come() {
+    let (mut entry, limit) = (Entry::default(), bucket(10, "1"));
+    reserve(&mut entry, &limit, at(0));
+    entry.pause_then_slow(span(10_000), false, false, half(8_000), at(0));
+    entry.forget(at(10_000));
+    // Nine permits are missing: 0.5, 0.5625 ... 0.9375 in the eight seconds of the climb are 5.75, then 1 a second.
+    assert_eq!(entry.forgotten_after(at(10_000)).ceil_ms(), 11_250);
+    assert!(!entry.is_forgettable(at(21_249)) && entry.is_forgettable(at(21_250)));
+    // Four of them: 0.5 to 0.8125 are 3.9375 in six seconds, the rest at 0.875.
+    let draft = entry.draft(&limit, at(10_000)).expect("it can be held");
+    let retry = draft.retry_after(0, 5);
+    let Earliest::After(wait) = retry else {
+        panic!("never")
+    };
+    assert_eq!(draft.standing().reset_after.ceil_ms(), 11_250);
+    let ns = u64::try_from(wait.ceil_ns()).expect("soon");
+    for (early, granted) in [(1, false), (0, true)] {
+        let now = at(10_000).after_ns(ns - early);
+        let mut later = entry.clone();
+        assert_eq!(
+            later
+                .draft(&limit, now)
+                .expect("it can be held")
+                .earliest(5)
+                .is_now(),
+            granted
+        );
+    }
+}

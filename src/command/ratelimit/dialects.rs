@@ -93,7 +93,7 @@ fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Resul
         now,
         |entry| -> Result<_, Error> {
             let mut draft = entry.draft(&limit, now)?;
-            let earliest = draft.earliest(cost);
+            let earliest = draft.retry_after(0, cost);
             let allowed = earliest.is_now();
             let spends = allowed && cost > 0;
             if spends {
