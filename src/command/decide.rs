@@ -245,11 +245,11 @@ fn latest(earliest: &[Earliest]) -> Earliest {
 
 /// The earliest slot at which all limits can go, and each limit's own instant of it.
 ///
-/// A limit that can go at an instant need not be able to go later: a booking may lie in between. So the
-/// latest of all is asked for again until nobody moves. That ends: each round passes at least one booking of
-/// a limit, and behind the last one a limit that can go can go ever after. The common slot is a whole
-/// nanosecond; a limit whose own exact slot falls into the nanosecond before it keeps that, so that a row of
-/// reservations does not drift.
+/// A limit that can go at an instant need not be able to go later: a booking may lie in between. So those that
+/// could go before the latest of all are asked again from there on, until nobody moves. That ends: each round
+/// passes at least one booking of a limit, and behind the last one a limit that can go can go ever after. The
+/// common slot is a whole nanosecond; a limit whose own exact slot falls into the nanosecond before it keeps
+/// that, so that a row of reservations does not drift, and a hole that is just wide enough is found again.
 pub fn common_slot(
     drafts: &[Draft<'_>],
     rules: &[Rule<'_>],
@@ -258,7 +258,6 @@ pub fn common_slot(
 ) -> (Earliest, SmallVec<[Wait; 1]>) {
     let mut slots: SmallVec<[Wait; 1]> = SmallVec::from_elem(Wait::ZERO, alone.len());
     let mut waits: SmallVec<[Earliest; 1]> = SmallVec::from_slice(alone);
-    let mut from = 0u64;
     loop {
         let Earliest::After(wait) = latest(&waits) else {
             return (Earliest::Never, slots);
@@ -272,22 +271,23 @@ pub fn common_slot(
             *slot = wait;
             return (Earliest::After(wait), slots);
         }
-        let common = Wait::from_ns(u128::from(next));
-        for (slot, earliest) in slots.iter_mut().zip(&waits) {
+        let mut moved = false;
+        let costs = drafts.iter().zip(rules).flat_map(|(draft, rule)| {
+            let costs = rule.costs.iter().enumerate();
+            costs.map(move |(index, &cost)| (draft, index, cost))
+        });
+        for ((draft, index, cost), (earliest, slot)) in costs.zip(waits.iter_mut().zip(&mut slots))
+        {
             match earliest {
-                // What a limit said first of this nanosecond is the more exact.
-                Earliest::After(own) if own.ceil_ns() == common.ceil_ns() => {
-                    if slot.ceil_ns() != common.ceil_ns() {
-                        *slot = *own;
-                    }
+                Earliest::After(own) if own.ceil_ns() == u128::from(next) => *slot = *own,
+                _ => {
+                    *earliest = draft.earliest_from(index, cost, next);
+                    moved = true;
                 }
-                _ => *slot = common,
             }
         }
-        if next == from {
-            return (Earliest::After(common), slots);
+        if !moved {
+            return (Earliest::After(Wait::from_ns(u128::from(next))), slots);
         }
-        from = next;
-        waits = earliest_from(drafts, rules, from);
     }
 }

@@ -26,7 +26,10 @@ use std::cmp::Ordering;
 pub const DEFICIT_MAX: u128 = 1 << 127;
 
 /// A deficit and the instant it is true of.
+///
+/// Packed to 8 bytes, as [`Rate`] is: a key of a million is smaller by a sixth than with 128-bit alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C, packed(8))]
 pub struct Level {
     /// In units of `1 / per_ns` permits of the rate in force.
     pub deficit: u128,
@@ -182,7 +185,9 @@ impl Bucket {
         let back = u128::from(cost)
             .saturating_mul(per_ns)
             .min(deficit.saturating_sub(kept));
-        self.settle(deficit - back, at);
+        // As of now where a pause has not drained it, which may end early: what would refill until its end has not.
+        let held_at = now.max(self.level.base);
+        self.settle(self.deficit_at(held_at) - back, held_at);
         // At most the capacity, which is below 2^40.
         (back / per_ns) as u64
     }
@@ -199,7 +204,8 @@ impl Bucket {
         now: Timestamp,
         pause_until: Timestamp,
     ) -> u64 {
-        let at = self.start(now, pause_until);
+        // As of now where no pause has drained it and nothing is promised behind one: a pause may end early.
+        let at = now.max(self.level.base);
         let deficit = self.deficit_at(at);
         if self.promised_ahead && deficit > self.limit.scaled_capacity() {
             return 0;

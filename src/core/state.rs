@@ -183,16 +183,16 @@ impl State {
         match self {
             Self::Empty => 0,
             Self::Bucket(bucket, timeline) => {
-                let timeline = timeline.as_deref_mut();
-                if timeline.is_some_and(|timeline| timeline.take_off(bucket, grant.ticket, amount))
-                {
-                    return amount;
+                if slot <= now {
+                    return bucket.give_back(&grant, amount, now, pause_until);
                 }
-                // A slot ahead that is not listed has been worked into what was promised behind a pause.
-                if slot > now {
-                    0
-                } else {
-                    bucket.give_back(&grant, amount, now, pause_until)
+                let timeline = timeline.as_deref_mut();
+                match timeline
+                    .is_some_and(|timeline| timeline.take_off(bucket, grant.ticket, amount))
+                {
+                    true => amount,
+                    // A slot ahead that is not listed has been worked into what was promised behind a pause.
+                    false => 0,
                 }
             }
             Self::Window(window) => window.give_back(amount, slot, now),

@@ -233,9 +233,10 @@ impl Bucket {
             Q::zero()
         };
         let back = at_least_zero((&deficit - floor).min(cost.clone()));
+        let since = now.max(&self.level.since).clone();
         self.level = Level {
-            deficit: deficit - &back,
-            since: opens,
+            deficit: self.deficit(&since) - &back,
+            since,
         };
         back.floor()
     }

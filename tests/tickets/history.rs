@@ -30,6 +30,7 @@ pub enum Act {
         ms: u64,
         keep: bool,
         force: bool,
+        slow: bool,
     },
     Resume(usize),
     /// Nanoseconds.
@@ -47,32 +48,42 @@ pub fn in_milliseconds() -> impl Strategy<Value = History> {
         &["1/10ms", "1/7ms", "1/100ms", "1", "1/3s", "1/1ms"],
         MILLISECOND,
         any::<bool>().boxed(),
+        Just(false).boxed(),
     )
 }
 
 /// Buckets whose slots are fractions of nanoseconds. Only a ticket tells them exactly.
 pub fn in_fractions() -> impl Strategy<Value = History> {
-    histories(
-        &["3", "7", "0.7", "7/3s", "99.9", "3/7ms", "1/3s", "11/13ms"],
-        1,
-        Just(true).boxed(),
-    )
+    histories(FRACTIONS, 1, Just(true).boxed(), Just(false).boxed())
 }
+
+/// The same with pauses that slow down.
+pub fn slowed_down() -> impl Strategy<Value = History> {
+    histories(FRACTIONS, 1, Just(true).boxed(), any::<bool>().boxed())
+}
+
+const FRACTIONS: &[&str] = &["3", "7", "0.7", "7/3s", "99.9", "3/7ms", "1/3s", "11/13ms"];
 
 fn histories(
     rates: &'static [&'static str],
     tick: u64,
     ticket: BoxedStrategy<bool>,
+    slow: BoxedStrategy<bool>,
 ) -> impl Strategy<Value = History> {
     let capacity = select(vec![1u64, 2, 3, 5, 10, 80]);
     (1..=4usize).prop_flat_map(move |count| {
         let buckets = vec((capacity.clone(), select(rates)), count);
-        let acts = vec(acts(count, tick, ticket.clone()), 1..40);
+        let acts = vec(acts(count, tick, ticket.clone(), slow.clone()), 1..40);
         (buckets, acts).prop_map(|(buckets, acts)| History { buckets, acts })
     })
 }
 
-fn acts(buckets: usize, tick: u64, ticket: BoxedStrategy<bool>) -> impl Strategy<Value = Act> {
+fn acts(
+    buckets: usize,
+    tick: u64,
+    ticket: BoxedStrategy<bool>,
+    slow: BoxedStrategy<bool>,
+) -> impl Strategy<Value = Act> {
     let part = || prop_oneof![3 => Just(1u64), 2 => 1..=PARTS, 1 => Just(PARTS)];
     let rules = subsequence((0..buckets).collect::<Vec<_>>(), 1..=buckets)
         .prop_shuffle()
@@ -94,12 +105,14 @@ fn acts(buckets: usize, tick: u64, ticket: BoxedStrategy<bool>) -> impl Strategy
         select(vec![1u64, 10, 100, 1000, 10_000]),
         any::<bool>(),
         any::<bool>(),
+        slow,
     );
-    let pause = pause.prop_map(|(bucket, ms, keep, force)| Act::Pause {
+    let pause = pause.prop_map(|(bucket, ms, keep, force, slow)| Act::Pause {
         bucket,
         ms,
         keep,
         force,
+        slow,
     });
     let advance = prop_oneof![0..20 * MILLISECOND, 0..2000 * MILLISECOND]
         .prop_map(move |ns| Act::Advance(ns / tick * tick));

@@ -16,6 +16,7 @@ pub struct Bucket {
     per_ns: i128,
     grants: Vec<Grant>,
     pub paused_until: Timestamp,
+    pub was_paused: bool,
 }
 
 /// What one request was granted of one bucket.
@@ -39,6 +40,7 @@ impl Bucket {
             per_ns: i128::try_from(exact.per_ns()).unwrap(),
             grants: Vec::new(),
             paused_until: Timestamp::ZERO,
+            was_paused: false,
         }
     }
 
@@ -51,6 +53,11 @@ impl Bucket {
     }
 
     fn scaled(&self, slot: Slot) -> i128 {
+        if slot.fraction >= self.permits {
+            // Of a slower rate.
+            let at = slot.rounded_up();
+            return self.scaled(Slot { at, fraction: 0 });
+        }
         i128::try_from(slot.scaled(self.permits)).unwrap()
     }
 
@@ -100,16 +107,17 @@ impl Bucket {
         grant.expect("what was granted")
     }
 
-    /// Of any interval, the permits whose slots fall into it are at most `C + r·t`.
-    pub fn check(&self) {
+    /// Of any interval, the permits whose slots fall into it are at most `C + r·t`, with `t` known to `within_ns`.
+    pub fn check(&self, within_ns: u64) {
         let mut grants = self.grants.clone();
         grants.sort_by_key(|grant| grant.at);
         let capacity = i128::from(self.capacity) * self.per_ns;
+        let within = i128::from(within_ns) * i128::from(self.permits);
         for (index, first) in grants.iter().enumerate() {
             let mut sum = 0;
             for last in &grants[index..] {
                 sum += last.amount;
-                let most = capacity + (last.at - first.at);
+                let most = capacity + (last.at - first.at) + within;
                 assert!(
                     sum <= most,
                     "{} ({}) granted {sum} of {most} between {first:?} and {last:?}: {grants:#?}",

@@ -56,10 +56,13 @@ impl Play {
                 ms,
                 keep,
                 force,
+                slow,
             } => {
                 let bucket = &mut self.buckets[*bucket];
+                bucket.was_paused = true;
                 let (keep, force) = (word(*keep, "KEEP"), word(*force, "FORCE"));
-                let request = format!("RL.PAUSE {} {ms} {keep} {force}", bucket.name);
+                let slow = word(*slow, "SLOW 0.3 5s");
+                let request = format!("RL.PAUSE {} {ms} {keep} {force} {slow}", bucket.name);
                 let left = self.server.call(&request)[0];
                 let until = self.server.now().after(milliseconds(left));
                 // What is left is rounded up.
@@ -86,24 +89,7 @@ impl Play {
                 (bucket, cost.max(1))
             })
             .collect();
-        let mut words = Vec::new();
-        for (index, &(bucket, cost)) in rules.iter().enumerate() {
-            let bucket = &self.buckets[bucket];
-            let max_wait = max_wait.filter(|_| index == 0);
-            let max_wait = max_wait.map_or(String::new(), |ms| ms.to_string());
-            let (name, limit) = (&bucket.name, bucket.limit());
-            words.push(format!("{name} {limit} {max_wait} COST {cost}"));
-        }
-        let verb = if max_wait.is_some() {
-            "RESERVE"
-        } else {
-            "TAKE"
-        };
-        let request = format!(
-            "RL.{verb} {} {}",
-            words.join(" AND "),
-            word(ticket, "TICKET 1h")
-        );
+        let request = self.request(&rules, max_wait, word(ticket, "TICKET 1h"));
         let reply = self.server.call(&request);
         let (granted, wait) = match max_wait {
             Some(_) => (reply[0] >= 0, reply[0]),
@@ -135,6 +121,23 @@ impl Play {
         for ((bucket, cost), slot) in rules.into_iter().zip(slots) {
             self.buckets[bucket].grant(request, cost, slot);
         }
+    }
+
+    fn request(&self, rules: &[(usize, u64)], max_wait: Option<u64>, options: &str) -> String {
+        let mut words = Vec::new();
+        for (index, &(bucket, cost)) in rules.iter().enumerate() {
+            let bucket = &self.buckets[bucket];
+            let max_wait = max_wait.filter(|_| index == 0);
+            let max_wait = max_wait.map_or(String::new(), |ms| ms.to_string());
+            let (name, limit) = (&bucket.name, bucket.limit());
+            words.push(format!("{name} {limit} {max_wait} COST {cost}"));
+        }
+        let verb = if max_wait.is_some() {
+            "RESERVE"
+        } else {
+            "TAKE"
+        };
+        format!("RL.{verb} {} {options}", words.join(" AND "))
     }
 
     fn held(&self, index: &Index) -> Option<usize> {
@@ -193,12 +196,39 @@ impl Play {
             return;
         };
         let held = self.tickets[index].clone();
+        let slot = match held.given_back {
+            true => Timestamp::ZERO,
+            false => self.ticket(&held).slot,
+        };
         let back = self.command("CANCEL", &held, "");
         if held.given_back {
             assert_eq!(back, 0);
         }
         assert!((0..=held.rules[0].1 as i64).contains(&back));
         self.give_back(index, |_| 0);
+        if !held.given_back {
+            self.book_the_hole(&held, slot, back);
+        }
+    }
+
+    /// What was ahead is free again: the same request gets the same slot, or an earlier one.
+    fn book_the_hole(&mut self, held: &Held, slot: Timestamp, back: i64) {
+        let now = self.server.now();
+        let paused = |&(bucket, _): &(usize, u64)| self.buckets[bucket].was_paused;
+        if slot <= now || held.rules.iter().any(paused) {
+            return;
+        }
+        assert_eq!(back, held.rules[0].1 as i64);
+        let request = self.request(&held.rules, Some(1_000_000_000), "TICKET");
+        let reply = self.server.call(&request);
+        assert!((0..=slot.since(now).div_ceil(MILLISECOND) as i64).contains(&reply[0]));
+        let again = Held {
+            number: reply[1],
+            ..held.clone()
+        };
+        let ahead = self.ticket(&again).slot > now;
+        let back = self.command("CANCEL", &again, "");
+        assert!(!ahead || back == held.rules[0].1 as i64);
     }
 
     fn settle(&mut self, index: &Index, part: u64) {
