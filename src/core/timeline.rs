@@ -96,7 +96,7 @@ impl Timeline {
 
     /// Moves all slots to whole nanoseconds, up: the rate that their fractions were of has changed.
     pub fn round_up(&mut self) {
-        for booking in &mut self.ahead {
+        for booking in self.ahead.iter_mut().chain(&mut self.shelved) {
             booking.slot = Slot {
                 at: booking.slot.rounded_up(),
                 fraction: 0,

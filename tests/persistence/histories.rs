@@ -96,10 +96,30 @@ pub fn begin(about: About, most: usize) -> impl Strategy<Value = Vec<Step>> {
             command: Command::Words(words(&["RL.POLICY SET", name, &limits.join(" AND ")])),
         })
     };
-    (set("p"), set("q"), steps(about, most)).prop_map(|(p, q, steps)| {
+    let end = prop_oneof![1 => Just(Vec::new()), 1 => slots_in_a_pause()];
+    (set("p"), set("q"), steps(about, most), end).prop_map(|(p, q, steps, end)| {
         let mut all = vec![p, q];
         all.extend(steps);
+        all.extend(end);
         all
+    })
+}
+
+/// What seldom comes about by chance: slots ahead on a bucket that a pause then covers or drains.
+fn slots_in_a_pause() -> impl Strategy<Value = Vec<Step>> {
+    let pause = select(vec!["20ms", "700ms", "3s", "3s KEEP", "3s SLOW 0.25 8s"]);
+    (rate(), 1..4usize, pause).prop_map(|(rate, slots, pause)| {
+        let key = String::from_utf8_lossy(BUCKET_KEYS[1]);
+        let reserve = |options: &str| format!("RL.RESERVE {key} 2 {rate} 3650d {options}");
+        let mut lines = vec![reserve("COST 2")];
+        lines.extend(vec![reserve("TICKET"); slots]);
+        lines.push(format!("RL.PAUSE {key} {pause}"));
+        let step = |line: &String| Step {
+            later: 0,
+            database: 0,
+            command: Command::Words(words(&[line])),
+        };
+        lines.iter().map(step).collect()
     })
 }
 
@@ -151,7 +171,7 @@ fn words(texts: &[&str]) -> Vec<Vec<u8>> {
 fn key(about: About) -> impl Strategy<Value = Vec<u8>> {
     let key = match about {
         About::Everything => LOG_KEY,
-        About::Bucket => BUCKET_KEYS[0],
+        About::Bucket => BUCKET_KEYS[1],
         About::Counted => WINDOW_KEY,
         About::Policies => POLICY_KEYS[0],
     };
@@ -222,7 +242,7 @@ fn keyed_limit(about: About) -> impl Strategy<Value = (Vec<u8>, String)> {
         1 => Just(POLICIES[2]),
     ];
     prop_oneof![
-        bucket => (one_of(&BUCKET_KEYS), bucket_limit()),
+        bucket => (one_of(&[BUCKET_KEYS[1], BUCKET_KEYS[0], BUCKET_KEYS[2]]), bucket_limit()),
         counted => counted_limits,
         policy => (one_of(&POLICY_KEYS), policy_name.prop_map(|name| format!("POLICY {name}"))),
         1 => (select(keys()), any_limit()),
@@ -269,12 +289,6 @@ fn verb(about: About) -> impl Strategy<Value = Vec<Vec<u8>>> {
             let (ticket, id) = match name {
                 "RL.PEEK" => ("", ""),
                 _ => (ticket.unwrap_or_default(), id.unwrap_or_default()),
-            };
-            let under_policy = |((_, limit), _): &Rule| limit.starts_with("POLICY");
-            let id = if rules.iter().any(under_policy) {
-                ""
-            } else {
-                id
             };
             let info = if info == [true; 3] { "INFO" } else { "" };
             let mut request = with_rules(name, max_wait, &rules);

@@ -89,3 +89,19 @@ fn slots_that_a_pause_has_worked_in_are_loaded_under_any_later_rate() {
     let mut other = server.restarted(server.now());
     assert_eq!(server.ask("RL.USAGE k"), other.ask("RL.USAGE k"));
 }
+
+#[test]
+fn slots_that_a_pause_has_worked_in_are_loaded_after_a_step_of_a_slow_down() {
+    let mut server = Server::new();
+    server.ask("RL.RESERVE k 2 0.5 60s COST 2");
+    server.ask("RL.PAUSE k 1ms SLOW 0.25 8s");
+    server.advance(2 * SECOND);
+    server.ask("RL.RESERVE k 2 0.5 60s TICKET");
+    server.ask("RL.RESERVE k 2 0.5 60s TICKET");
+    server.ask("RL.PAUSE k 30s");
+    server.advance(3 * SECOND);
+    // Refused, but the steps that have come due by now are worked in.
+    server.ask("RL.TAKE k 2 0.5");
+    let mut other = server.restarted(server.now());
+    assert_eq!(server.ask("RL.USAGE k"), other.ask("RL.USAGE k"));
+}
