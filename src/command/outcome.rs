@@ -117,7 +117,9 @@ impl Outcome {
             .filter(|row| row.rule == index)
             .copied()
             .collect();
-        let bound = binding(&rows, self.granted);
+        // A rule that is ready binds by what is left, also where another one refuses.
+        let ready = rows.iter().all(|row| row.earliest.is_now());
+        let bound = binding(&rows, self.granted || ready);
         let row = &rows[bound];
         let retry = if self.granted || row.earliest.is_now() {
             -1

@@ -152,10 +152,11 @@ impl Booked {
         self.bucket.book(cost, now, pause_until)
     }
 
-    /// What is charged during a pause is charged at its end: what was booked up to there comes before.
+    /// What is charged during a pause is charged at its end: what was booked before that comes first. What is
+    /// booked at that very instant stays listed, so that its ticket finds it.
     fn work_in(&mut self, ahead: &[Booking], now: Timestamp, pause_until: Timestamp) {
         let start = self.bucket.start(now, pause_until);
-        let due = timeline::due(ahead, start);
+        let due = timeline::before(ahead, start);
         if due > self.due {
             self.bucket.level = self.trajectory(&ahead[..due]).level_at(start);
             self.due = due;

@@ -26,7 +26,10 @@ use std::cmp::Ordering;
 pub const DEFICIT_MAX: u128 = 1 << 127;
 
 /// A deficit and the instant it is true of.
+///
+/// Packed to 8 bytes, as [`Rate`] is: a key of a million is smaller by a sixth than with 128-bit alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C, packed(8))]
 pub struct Level {
     /// In units of `1 / per_ns` permits of the rate in force.
     pub deficit: u128,

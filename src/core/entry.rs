@@ -48,6 +48,10 @@ impl Entry {
 
     /// Works in what has come due. Changes nothing that can be told.
     pub fn settle(&mut self, now: Timestamp) {
+        // A drain can be undone while its pause runs. Later it would be of rates that no longer hold.
+        if self.paused_until() <= now {
+            self.states.iter_mut().for_each(State::forget_drain);
+        }
         if let Some(slow) = &mut self.slow {
             slow.settle(&mut self.states, now);
             if slow.ends() <= now {

@@ -133,6 +133,7 @@ impl fmt::Display for BucketLimit {
 ///
 /// From 1 per 3650 days to 10^9 per second, so `permits < 2^60` and `per_ns < 2^120`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C, packed(8))]
 pub struct Rate {
     permits: u64,
     per_ns: u128,
@@ -248,7 +249,7 @@ impl fmt::Display for Rate {
             None if self.per_ns.is_multiple_of(u128::from(SECOND)) => {
                 write!(f, "{}/{}s", self.permits, self.per_ns / u128::from(SECOND))
             }
-            None => write!(f, "{}/{}ns", self.permits, self.per_ns),
+            None => write!(f, "{}/{}ns", self.permits, { self.per_ns }),
         }
     }
 }

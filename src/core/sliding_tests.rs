@@ -17,7 +17,7 @@ fn a_counter_takes_its_count_and_no_more() {
         assert_eq!(key.take_all(&limit), count);
         assert_eq!(key.remaining(&limit), 0);
         // The whole of it still weighs at the next window's beginning; of 1 permit even a part forbids another.
-        let first = 100 * SECOND + 100 * SECOND / count + u64::from(100 * SECOND % count != 0);
+        let first = 100 * SECOND + (100 * SECOND).div_ceil(count);
         key.assert_goes_after_ns(&limit, 1, first);
     }
 }

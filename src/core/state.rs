@@ -191,7 +191,10 @@ impl State {
                     .is_some_and(|timeline| timeline.take_off(bucket, grant.ticket, amount))
                 {
                     true => amount,
-                    // A slot ahead that is not listed has been worked into what was promised behind a pause.
+                    // It has been worked into what was promised behind a pause: as one that passed then.
+                    false if slot <= bucket.level.base => {
+                        bucket.give_back(&grant, amount, now, pause_until)
+                    }
                     false => 0,
                 }
             }

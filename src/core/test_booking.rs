@@ -4,7 +4,7 @@ use super::booked::Charge;
 use super::decision::Refusal;
 use super::limit::{Limit, PeriodLimit};
 use super::log::Log;
-use super::state::State;
+use super::state::{Grant, State};
 use super::test_key::TestKey;
 use super::timeline::Booking;
 use super::units::{MILLISECOND, Span, Wait};
@@ -87,6 +87,31 @@ impl TestKey {
         self.charge_by(limit, most, |draft| {
             draft.book_at(0, Charge { cost, wait, ticket })
         })
+    }
+
+    /// As [`Self::book_at_ns`], under a ticket; what it was granted.
+    pub fn book_ticket(&mut self, limit: &Limit, cost: u64, wait: Wait, ticket: u64) -> Grant {
+        let mut slot = None;
+        let booked = self.charge_by(limit, usize::MAX, |draft| {
+            slot = Some(draft.slot_after(0, wait));
+            draft.book_at(0, Charge { cost, wait, ticket })
+        });
+        booked.expect("a booking that can be held");
+        let slot = slot.expect("it was booked");
+        Grant {
+            ticket,
+            cost,
+            slot,
+            limit: *limit,
+        }
+    }
+
+    /// `RL.CANCEL`.
+    pub fn give_back(&mut self, grant: Grant) -> u64 {
+        self.entry.forget(self.now);
+        let back = self.entry.give_back(0, grant, grant.cost, self.now);
+        self.entry.forget(self.now);
+        back
     }
 
     /// `RL.CHARGE`.

@@ -199,6 +199,11 @@ pub fn due(ahead: &[Booking], at: Timestamp) -> usize {
     ahead.partition_point(|booking| booking.slot.rounded_up() <= at)
 }
 
+/// How many bookings at the front come before `at`.
+pub fn before(ahead: &[Booking], at: Timestamp) -> usize {
+    ahead.partition_point(|booking| booking.slot.rounded_up() < at)
+}
+
 /// One point of a trajectory: the start, or a slot.
 #[derive(Clone, Copy, Debug)]
 struct Point {

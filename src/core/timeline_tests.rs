@@ -243,11 +243,14 @@ fn a_level_ahead_of_the_clock_loses_no_booking() {
     });
     timeline.settle(&mut bucket, at(9));
     assert_eq!((timeline.ahead.len(), bucket.level.base), (0, at(10)));
-    assert_eq!(bucket.earliest(1, at(10), Timestamp::ZERO), wait_of(1));
+    assert_eq!(
+        bucket.earliest(1, at(10), Timestamp::ZERO),
+        after_ns(SECOND)
+    );
 }
 
-fn wait_of(seconds: u64) -> Earliest {
-    Earliest::After(Wait::from_ns(u128::from(seconds * SECOND)))
+fn after_ns(ns: u64) -> Earliest {
+    Earliest::After(Wait::from_ns(u128::from(ns)))
 }
 
 #[test]
@@ -331,6 +334,36 @@ fn a_booking_behind_promises_that_are_over_lets_a_later_pause_end_early() {
     key.advance_ms(2_000);
     key.book_at(&limit, 2, 90_000);
     key.pause(60_000);
+    assert!(key.resume());
+    assert_eq!(key.take_all(&limit), 1);
+}
+
+#[test]
+fn a_ticket_whose_slot_has_passed_gives_nothing_back_while_slots_are_promised() {
+    let (mut key, limit) = (TestKey::new(), bucket(3, "1/3ns"));
+    let grant = key.book_ticket(&limit, 1, Wait::ZERO, 1);
+    assert_eq!(key.reserve_exactly(&limit, 3, ms(1)), after_ns(3));
+    // Its permit will have refilled by then: the promised slot counts on it.
+    assert_eq!(key.give_back(grant), 0);
+    assert_eq!(key.earliest(&limit, 1), after_ns(6));
+}
+
+#[test]
+fn a_ticket_whose_slot_has_passed_in_a_pause_gives_back_what_refill_has_not() {
+    let (mut key, limit) = (TestKey::new(), bucket(5, "1"));
+    assert!(key.take(&limit, 1));
+    let grant = key.book_ticket(&limit, 5, Wait::from_ns(u128::from(SECOND)), 1);
+    key.pause(3_000);
+    key.advance_ms(2_000);
+    // Three of five are missing at the end, and no more than one may be there then.
+    assert_eq!(key.give_back(grant), 0);
+    assert!(key.resume());
+    assert_eq!(key.take_all(&limit), 1);
+    let (mut key, limit) = (TestKey::new(), bucket(10, "1"));
+    let grant = key.book_ticket(&limit, 10, Wait::ZERO, 1);
+    key.pause_keep(100_000);
+    key.advance_ms(2_000);
+    assert_eq!(key.give_back(grant), 8);
     assert!(key.resume());
     assert_eq!(key.take_all(&limit), 1);
 }

@@ -177,7 +177,7 @@ pub fn decode(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     match input.byte()? {
         RECORD_KEY => decode_key(input),
         RECORD_POLICY => codec_records::decode_policy(input),
-        RECORD_LAST_NUMBER => Ok(Record::LastNumber(input.varint_u64()?)),
+        RECORD_LAST_NUMBER => Ok(Record::LastNumber(codec_records::ticket_number(input)?)),
         RECORD_TICKET => codec_records::decode_ticket(input),
         RECORD_ANSWER => codec_records::decode_answer(input),
         tag => Err(DecodeError::Unknown("a record of kind", tag)),

@@ -66,6 +66,11 @@ fn database(input: &mut Input<'_>) -> Result<u8, DecodeError> {
     }
 }
 
+/// The number of a ticket: what a reply can tell.
+pub fn ticket_number(input: &mut Input<'_>) -> Result<u64, DecodeError> {
+    count(input, 0, i64::MAX as u64)
+}
+
 fn encode_limit(out: &mut Vec<u8>, limit: &Limit) {
     match limit {
         Limit::Bucket(limit) => {
@@ -158,7 +163,7 @@ pub fn encode_ticket(out: &mut Vec<u8>, database: u8, number: u64, ticket: &Tick
 }
 
 pub fn decode_ticket(input: &mut Input<'_>) -> Result<Record, DecodeError> {
-    let (database, number, slot) = (database(input)?, input.varint_u64()?, input.instant()?);
+    let (database, number, slot) = (database(input)?, ticket_number(input)?, input.instant()?);
     let ttl =
         Span::from_ns(input.varint_u64()?).ok_or(DecodeError::Invalid("a ttl that is too long"))?;
     let flags = input.byte()?;

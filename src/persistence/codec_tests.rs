@@ -272,6 +272,17 @@ fn no_change_of_parameters_carries_more_debt_than_is_decoded() {
 }
 
 #[test]
+fn a_number_that_no_reply_can_tell_is_refused() {
+    let last = |number| decoded(&encoded(&Record::LastNumber(number)));
+    let most = i64::MAX as u64;
+    assert_eq!(last(most), Ok(Record::LastNumber(most)));
+    assert_eq!(
+        last(most + 1),
+        Err(DecodeError::Invalid("a count out of range"))
+    );
+}
+
+#[test]
 fn an_answer_may_end_after_the_last_instant_of_a_clock() {
     let never = Timestamp::ZERO.after_ns(u64::MAX);
     let answer = Record::Answer {

@@ -22,7 +22,7 @@ use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 /// Tickets or answers that are copied out under one hold of their lock: a fraction of a millisecond.
-const RECORDS_AT_A_TIME: usize = 500;
+pub const RECORDS_AT_A_TIME: usize = 500;
 
 /// What a save has written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,6 +158,8 @@ fn write_records(
     batch: &mut Batch,
     frame: &mut FrameWriter<impl Write>,
 ) -> io::Result<()> {
+    // What has expired would be passed over again and again under the lock.
+    store.records.sweep(now);
     batch.add(|out| codec::encode_last_number(out, store.records.last_number()));
     let mut after = 0;
     loop {

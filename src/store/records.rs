@@ -17,6 +17,9 @@ pub const TICKETS_PER_KEY_MAX: usize = 100_000;
 pub const TICKETS_MAX: usize = 1_000_000;
 /// Most answers remembered; the oldest go first.
 pub const ANSWERS_MAX: usize = 100_000;
+/// Expired tickets or answers that are dropped under one hold of the lock: a fraction of a millisecond,
+/// however many expire at once.
+const EXPIRED_AT_A_TIME: usize = 200;
 /// How long an answer is remembered after its slot.
 pub const ANSWER_TTL: Span = match Span::from_ns(60 * SECOND) {
     Some(span) => span,
@@ -115,13 +118,16 @@ pub struct Remembered {
 /// Where a key is: its database and its name.
 pub type Home = (u8, Key);
 
+/// Answers of one key: each with its place in the order in which they came.
+type AnswersById = HashMap<Box<[u8]>, (u64, Remembered)>;
+
 #[derive(Default)]
 struct Tables {
     last_ticket: u64,
     tickets: HashMap<Home, BTreeMap<u64, Ticket>>,
     homes: BTreeMap<u64, Home>,
     ticket_ends: BTreeSet<(Timestamp, u64)>,
-    answers: HashMap<Home, HashMap<Box<[u8]>, (u64, Remembered)>>,
+    answers: HashMap<Home, AnswersById>,
     /// In the order in which they came.
     answer_order: BTreeMap<u64, (Home, Box<[u8]>)>,
     answer_ends: BTreeSet<(Timestamp, u64)>,
@@ -154,12 +160,12 @@ impl Records {
     /// True if the key may get another ticket.
     pub fn has_room(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
         let mut tables = self.0.lock();
-        tables.expire_tickets(now);
-        let of_key = tables
-            .tickets
-            .get(&(database, Key::new(key)))
-            .map_or(0, BTreeMap::len);
-        of_key < TICKETS_PER_KEY_MAX && tables.homes.len() < TICKETS_MAX
+        let home = (database, Key::new(key));
+        tables.expire_tickets(now, EXPIRED_AT_A_TIME);
+        if !tables.has_room(&home) {
+            tables.expire_tickets(now, TICKETS_MAX);
+        }
+        tables.has_room(&home)
     }
 
     /// Keeps a ticket, new or changed.
@@ -182,12 +188,10 @@ impl Records {
     /// The ticket of that number, if it is of that key and still known.
     pub fn ticket(&self, database: u8, key: &[u8], number: u64, now: Timestamp) -> Option<Ticket> {
         let mut tables = self.0.lock();
-        tables.expire_tickets(now);
-        tables
-            .tickets
-            .get(&(database, Key::new(key)))?
-            .get(&number)
-            .cloned()
+        tables.expire_tickets(now, EXPIRED_AT_A_TIME);
+        let of_key = tables.tickets.get(&(database, Key::new(key)))?;
+        let ticket = of_key.get(&number)?;
+        (ticket.expires() > now).then(|| ticket.clone())
     }
 
     /// Forgets a ticket that is settled. The answer of its request stands.
@@ -242,12 +246,10 @@ impl Records {
         now: Timestamp,
     ) -> Option<Remembered> {
         let mut tables = self.0.lock();
-        tables.expire_answers(now);
-        tables
-            .answers
-            .get(&(database, Key::new(key)))?
-            .get(id)
-            .map(|(_, remembered)| remembered.clone())
+        tables.expire_answers(now, EXPIRED_AT_A_TIME);
+        let of_key = tables.answers.get(&(database, Key::new(key)))?;
+        let (_, remembered) = of_key.get(id)?;
+        (remembered.expires > now).then(|| remembered.clone())
     }
 
     /// Remembers an answer; the oldest makes room if there are too many.
@@ -343,9 +345,10 @@ impl Records {
 
     /// Forgets what has expired.
     pub fn sweep(&self, now: Timestamp) {
-        let mut tables = self.0.lock();
-        tables.expire_tickets(now);
-        tables.expire_answers(now);
+        let some_tickets = || self.0.lock().expire_tickets(now, EXPIRED_AT_A_TIME);
+        while some_tickets() {}
+        let some_answers = || self.0.lock().expire_answers(now, EXPIRED_AT_A_TIME);
+        while some_answers() {}
     }
 
     /// Tickets and answers known.
@@ -361,14 +364,14 @@ impl Records {
         count: usize,
         now: Timestamp,
     ) -> Vec<(u8, u64, Ticket)> {
-        let mut tables = self.0.lock();
-        tables.expire_tickets(now);
-        let homes = tables.homes.range(number.saturating_add(1)..).take(count);
+        let tables = self.0.lock();
+        let homes = tables.homes.range(number.saturating_add(1)..);
         homes
             .filter_map(|(number, home)| {
                 let ticket = tables.tickets.get(home)?.get(number)?;
-                Some((home.0, *number, ticket.clone()))
+                (ticket.expires() > now).then(|| (home.0, *number, ticket.clone()))
             })
+            .take(count)
             .collect()
     }
 
@@ -379,17 +382,15 @@ impl Records {
         count: usize,
         now: Timestamp,
     ) -> Vec<(u64, Home, Box<[u8]>, Remembered)> {
-        let mut tables = self.0.lock();
-        tables.expire_answers(now);
-        let order = tables
-            .answer_order
-            .range(order.saturating_add(1)..)
-            .take(count);
+        let tables = self.0.lock();
+        let order = tables.answer_order.range(order.saturating_add(1)..);
         order
             .filter_map(|(order, (home, id))| {
                 let (_, remembered) = tables.answers.get(home)?.get(id)?;
-                Some((*order, home.clone(), id.clone(), remembered.clone()))
+                (remembered.expires > now)
+                    .then(|| (*order, home.clone(), id.clone(), remembered.clone()))
             })
+            .take(count)
             .collect()
     }
 }
@@ -419,23 +420,39 @@ impl Tables {
         }
     }
 
-    fn expire_tickets(&mut self, now: Timestamp) {
-        while let Some(&(ends, number)) = self.ticket_ends.first().filter(|(ends, _)| *ends <= now)
-        {
+    fn has_room(&self, home: &Home) -> bool {
+        let of_key = self.tickets.get(home).map_or(0, BTreeMap::len);
+        of_key < TICKETS_PER_KEY_MAX && self.homes.len() < TICKETS_MAX
+    }
+
+    /// Drops up to `most` tickets that have expired; true if there may be more.
+    fn expire_tickets(&mut self, now: Timestamp, most: usize) -> bool {
+        for _ in 0..most {
+            let Some(&(ends, number)) = self.ticket_ends.first().filter(|(ends, _)| *ends <= now)
+            else {
+                return false;
+            };
             self.ticket_ends.remove(&(ends, number));
             if let Some(home) = self.homes.get(&number).cloned() {
                 self.remove_ticket(&home, number);
             }
         }
+        true
     }
 
-    fn expire_answers(&mut self, now: Timestamp) {
-        while let Some(&(ends, order)) = self.answer_ends.first().filter(|(ends, _)| *ends <= now) {
+    /// As [`Self::expire_tickets`] for answers.
+    fn expire_answers(&mut self, now: Timestamp, most: usize) -> bool {
+        for _ in 0..most {
+            let Some(&(ends, order)) = self.answer_ends.first().filter(|(ends, _)| *ends <= now)
+            else {
+                return false;
+            };
             self.answer_ends.remove(&(ends, order));
             if let Some((home, id)) = self.answer_order.get(&order).cloned() {
                 self.remove_answer(&home, &id);
             }
         }
+        true
     }
 }
 

@@ -85,6 +85,7 @@ fn the_oldest_answers_make_room() {
     assert!(records.answer(0, b"k", b"0", at(0)).is_none());
     assert!(records.answer(0, b"k", b"1", at(0)).is_some());
     assert!(records.answer(0, b"k", b"1", at(60)).is_none());
+    records.sweep(at(60));
     assert_eq!(records.counts(), (0, 0));
 }
 
@@ -155,4 +156,33 @@ fn clearing_a_database_leaves_the_others() {
     assert!(records.ticket(1, b"k", 2, at(0)).is_some());
     records.forget_key(1, b"k");
     assert_eq!(records.counts(), (0, 0));
+}
+
+#[test]
+fn many_that_expire_at_once_are_dropped_bit_by_bit_but_unknown_at_once() {
+    let records = Records::default();
+    let many = 5 * EXPIRED_AT_A_TIME as u64;
+    for number in 1..=many {
+        records.put(0, number, ticket("k", at(5)));
+        records.remember(0, b"k", &number.to_be_bytes(), remembered(at(60)));
+    }
+    assert!(records.ticket(0, b"k", many, at(15)).is_none());
+    assert!(records.tickets_after(0, 10, at(15)).is_empty());
+    let last = many.to_be_bytes();
+    assert!(records.answer(0, b"k", &last, at(60)).is_none());
+    assert!(records.answers_after(0, 10, at(60)).is_empty());
+    let left = many as usize - EXPIRED_AT_A_TIME;
+    assert_eq!(records.counts(), (left, left));
+    records.sweep(at(60));
+    assert_eq!(records.counts(), (0, 0));
+}
+
+#[test]
+fn what_has_expired_takes_no_room() {
+    let records = Records::default();
+    for number in 1..=TICKETS_PER_KEY_MAX as u64 {
+        records.put(0, number, ticket("k", at(5)));
+    }
+    assert!(!records.has_room(0, b"k", at(14)));
+    assert!(records.has_room(0, b"k", at(15)));
 }

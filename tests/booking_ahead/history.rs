@@ -32,7 +32,10 @@ pub enum Step {
     Reserve {
         asks: Vec<Ask>,
         max_wait: u64,
+        ticket: bool,
     },
+    /// Gives one of the tickets back that were handed out so far.
+    Cancel(prop::sample::Index),
     Take(Vec<Ask>),
     Peek(Vec<Ask>),
     Pause {
@@ -90,7 +93,7 @@ fn asks(limits: usize) -> impl Strategy<Value = Vec<Ask>> {
     })
 }
 
-fn step(unit: u64, limits: usize) -> impl Strategy<Value = Step> {
+fn step(unit: u64, limits: usize, tickets: bool) -> impl Strategy<Value = Step> {
     let key = || 0..KEYS.len();
     // Whole units, and a nanosecond beside them.
     let span = move |units: u64| {
@@ -108,7 +111,9 @@ fn step(unit: u64, limits: usize) -> impl Strategy<Value = Step> {
     prop_oneof![
         5 => prop_oneof![4 => span(9), 1 => span(60), 1 => 1..=unit].prop_map(Step::Advance),
         1 => Just(Step::ClockBack),
-        9 => (asks(limits), max_wait).prop_map(|(asks, max_wait)| Step::Reserve { asks, max_wait }),
+        9 => (asks(limits), max_wait, prop::bool::weighted(if tickets { 0.5 } else { 0.0 }))
+            .prop_map(|(asks, max_wait, ticket)| Step::Reserve { asks, max_wait, ticket }),
+        if tickets { 4 } else { 0 } => any::<prop::sample::Index>().prop_map(Step::Cancel),
         4 => asks(limits).prop_map(Step::Take),
         1 => asks(limits).prop_map(Step::Peek),
         2 => pause.prop_map(|(key, ns, keep, force)| Step::Pause { key, ns, keep, force }),
@@ -119,11 +124,20 @@ fn step(unit: u64, limits: usize) -> impl Strategy<Value = Step> {
 
 /// Histories of up to `steps` steps; each key has `limits` limits.
 pub fn histories(steps: usize, limits: usize) -> impl Strategy<Value = History> {
+    histories_of(steps, limits, false)
+}
+
+/// The same with tickets, some of which are given back.
+pub fn histories_with_tickets(steps: usize) -> impl Strategy<Value = History> {
+    histories_of(steps, 1, true)
+}
+
+fn histories_of(steps: usize, limits: usize, tickets: bool) -> impl Strategy<Value = History> {
     let unit = prop::sample::select(vec![("ns", 1u64), ("ns", 1), ("ms", 1_000_000)]);
     unit.prop_flat_map(move |unit| {
         let of_key = prop::collection::vec(bucket(limits > 1), limits);
         let of_all = prop::collection::vec(of_key, KEYS.len());
-        let steps = prop::collection::vec(step(unit.1, limits), 1..=steps);
+        let steps = prop::collection::vec(step(unit.1, limits, tickets), 1..=steps);
         (of_all, steps).prop_map(move |(limits, steps)| History {
             unit,
             limits,
@@ -166,7 +180,15 @@ impl History {
         match step {
             Step::Advance(ns) => format!("DEBUG CLOCK ADVANCE {ns}ns"),
             Step::ClockBack => "DEBUG CLOCK SET 1000".to_owned(),
-            Step::Reserve { asks, max_wait } => self.call("RL.RESERVE", asks, Some(*max_wait)),
+            Step::Reserve {
+                asks,
+                max_wait,
+                ticket,
+            } => {
+                let ticket = if *ticket { " TICKET" } else { "" };
+                self.call("RL.RESERVE", asks, Some(*max_wait)) + ticket
+            }
+            Step::Cancel(_) => panic!("a ticket is cancelled by its number"),
             Step::Take(asks) => self.call("RL.TAKE", asks, None),
             Step::Peek(asks) => self.call("RL.PEEK", asks, None),
             Step::Pause {

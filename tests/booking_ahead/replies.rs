@@ -41,7 +41,7 @@ impl Play<'_> {
         let now = self.now;
         self.keys.iter_mut().for_each(|key| key.forget(now));
         match step {
-            Step::Reserve { asks, max_wait } => {
+            Step::Reserve { asks, max_wait, .. } => {
                 let slot = slot(&self.see(asks));
                 let most = whole(now + i128::from(*max_wait));
                 let fits = slot.is_some_and(|slot| slot.ceil() <= most);

@@ -8,7 +8,8 @@ use tollgate::core::entry::{Entry, State};
 use tollgate::core::timeline::{Booking, Slot};
 use tollgate::core::units::{Timestamp, Wait};
 
-fn instant(at: Timestamp) -> Q {
+/// Nanoseconds since the start.
+pub fn instant(at: Timestamp) -> Q {
     whole(i128::from(at.as_ns()) - i128::from(START))
 }
 

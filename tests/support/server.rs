@@ -58,11 +58,6 @@ impl Server {
         reply
     }
 
-    pub fn advance_ns(&mut self, ns: u64) {
-        let reply = self.call(&format!("DEBUG CLOCK ADVANCE {ns}ns"));
-        assert_eq!(reply, Reply::Text("OK".into()));
-    }
-
     pub fn now(&self) -> Timestamp {
         self.engine.shared.clock.now()
     }

@@ -13,7 +13,7 @@ use crate::store::Answer;
 pub const SPEC: Spec = Spec {
     summary: "Give back permits that were not used",
     arguments: &[Argument::key("key"), Argument::integer("cost"), ID],
-    reply: "How many came back: never above full, and 0 while slots are booked ahead, since a promised slot is not promised twice.",
+    reply: "How many came back: never above full, and 0 while slots are booked ahead, since a promised slot is not promised twice. Of the limits of a policy, the most that came back to one.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("RL.REFUND", Group::RateLimit, Arity::between(3, 5), run)

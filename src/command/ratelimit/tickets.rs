@@ -31,7 +31,7 @@ pub const CONFIRM: Spec = Spec {
 pub const CANCEL: Spec = Spec {
     summary: "Give a ticket back",
     arguments: &[Argument::key("key"), Argument::integer("ticket")],
-    reply: "Permits given back, rounded down: all of a slot still ahead, of one that has passed what refill has not given back already. 0 for a ticket that is unknown or given back. Of several rules, the first one's.",
+    reply: "Permits given back, rounded down: all of a slot still ahead, of one that has passed what refill has not given back already. 0 for a ticket that is unknown or given back. Of several rules, the first one's; of the limits of a policy, the most that came back to one.",
     flags: FLAGS,
     keys: Keys::ONE,
     ..Spec::new("RL.CANCEL", Group::RateLimit, Arity::exactly(3), cancel)
