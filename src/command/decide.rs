@@ -295,7 +295,7 @@ pub fn common_slot(
             match earliest {
                 Earliest::After(own) if own.ceil_ns() == u128::from(next) => *slot = *own,
                 _ => {
-                    *earliest = draft.earliest_from(index, cost, next);
+                    *earliest = earliest_in(draft, index, cost, next);
                     moved = true;
                 }
             }
@@ -303,5 +303,15 @@ pub fn common_slot(
         if !moved {
             return (Earliest::After(Wait::from_ns(u128::from(next))), slots);
         }
+    }
+}
+
+/// When a limit could go, in the nanosecond that ends `next` nanoseconds from now at the earliest.
+fn earliest_in(draft: &Draft<'_>, index: usize, cost: u64, next: u64) -> Earliest {
+    match draft.earliest_from(index, cost, next.saturating_sub(1)) {
+        Earliest::After(wait) if wait.ceil_ns() < u128::from(next) => {
+            draft.earliest_from(index, cost, next)
+        }
+        earliest => earliest,
     }
 }
