@@ -185,9 +185,9 @@ impl Bucket {
         let back = u128::from(cost)
             .saturating_mul(per_ns)
             .min(deficit.saturating_sub(kept));
-        // As of now where a pause has not drained it, which may end early: what would refill until its end has not.
-        let held_at = now.max(self.level.base);
-        self.settle(self.deficit_at(held_at) - back, held_at);
+        // As of the pause's end, also if it keeps the burst: a refund is the caller's word, and stands outside of
+        // the bound if the pause then ends early (see docs/algorithms.md, Choices).
+        self.settle(deficit - back, at);
         // At most the capacity, which is below 2^40.
         (back / per_ns) as u64
     }

@@ -233,10 +233,9 @@ impl Bucket {
             Q::zero()
         };
         let back = at_least_zero((&deficit - floor).min(cost.clone()));
-        let since = now.max(&self.level.since).clone();
         self.level = Level {
-            deficit: self.deficit(&since) - &back,
-            since,
+            deficit: deficit - &back,
+            since: opens,
         };
         back.floor()
     }
