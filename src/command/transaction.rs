@@ -54,6 +54,10 @@ pub const UNWATCH: Spec = Spec {
     ..Spec::new("UNWATCH", Group::Transactions, Arity::exactly(1), unwatch)
 };
 
+/// Most bytes of the replies of one EXEC, which nothing else can be sent between: four times what a request may
+/// have, and room for the lists of a large server.
+const REPLIES_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// Most keys that one connection watches: what one request could name.
 const WATCHED_MAX: u64 = 65_536;
 
@@ -85,20 +89,26 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         return Ok(());
     }
     context.reply.array(transaction.queue.len());
-    let mut output = Vec::new();
+    let (start, mut one) = (context.reply.position(), Vec::new());
     for (spec, arguments) in &transaction.queue {
+        one.clear();
         let (connection, tally) = (&mut *context.connection, &mut *context.tally);
         dispatch::run(
             spec,
             context.shared,
             connection,
             arguments.as_arguments(),
-            &mut output,
+            &mut one,
             context.now,
             tally,
         );
+        // All of them run, whatever they reply: that is what a transaction is.
+        if context.reply.position() - start + one.len() <= REPLIES_BYTES_MAX {
+            context.reply.append(&one);
+        } else {
+            context.reply.error("ERR the replies of one EXEC must be at most 64 MiB; the command ran, and this one is left out");
+        }
     }
-    context.reply.append(&output);
     context.reply.set_protocol(context.connection.protocol);
     Ok(())
 }
