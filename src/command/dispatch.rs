@@ -23,11 +23,26 @@ pub enum Step {
 /// [`Error::NoAuth`], an unknown name, a wrong number of arguments, a command that MULTI does not take.
 /// Inside MULTI each of them makes EXEC fail.
 pub fn check(connection: &mut Connection, arguments: Arguments<'_>) -> Result<Step, Error> {
+    if is_http(arguments) {
+        connection.closing = true;
+        return Err(Error::Redis(
+            "ERR this is no HTTP server: the connection is closed".into(),
+        ));
+    }
     let step = look_up(connection, arguments);
     if let (Err(_), Some(transaction)) = (&step, &mut connection.transaction) {
         transaction.failed = true;
     }
     step
+}
+
+/// True for a line that every HTTP request has near its beginning. A web page can make a browser send such a
+/// request here, with commands in its body; as in Redis nothing behind that line is read.
+fn is_http(arguments: Arguments<'_>) -> bool {
+    let name = arguments.get(0).unwrap_or_default();
+    [&b"POST"[..], b"HOST:"]
+        .iter()
+        .any(|line| name.eq_ignore_ascii_case(line))
 }
 
 fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Error> {
