@@ -128,20 +128,30 @@ impl Line {
     }
 }
 
-/// The earliest whole nanosecond from `from` on at which all of them can go.
+/// The earliest whole nanosecond at which all of them can go, each then or at an instant of its own in the
+/// nanosecond that ends there.
 pub fn common(rules: &[(&Line, i128, Q)]) -> Option<Q> {
     let from = rules.iter().map(|(_, _, from)| *from).max()?;
-    let all_can = |t: &Q| rules.iter().all(|(line, cost, _)| line.can(*cost, *t));
     if rules
         .iter()
         .any(|(line, cost, _)| *cost > line.rule.capacity)
     {
         return None;
     }
+    let can = |line: &Line, cost: i128, start: Q, t: Q| {
+        let own = line.earliest(cost, start.max(t - whole(1)));
+        line.can(cost, t) || own.is_some_and(|own| own.ceil() == t)
+    };
+    let all_can = |t: &Q| {
+        let mut rules = rules.iter();
+        rules.all(|(line, cost, start)| can(line, *cost, *start, *t))
+    };
     let mut candidates: Vec<Q> = rules
         .iter()
-        .flat_map(|(line, cost, _)| line.candidates(*cost, from))
+        .flat_map(|(line, cost, start)| line.candidates(*cost, *start))
         .map(|t| t.ceil())
+        .filter(|t| *t >= from)
+        .chain([from.ceil()])
         .collect();
     candidates.sort();
     let found = candidates
