@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::saver::Saver;
@@ -15,8 +16,10 @@ const SWEEP_PLACES: usize = 2_000;
 /// Rest between steps while little is found dead. A key that is dead by then costs only memory, and
 /// below one dead place in ten that is little.
 const SWEEP_REST: Duration = Duration::from_millis(100);
-/// Rest between steps while much is found dead: more than a million places a second, which is faster
-/// than keys can be made, at a small part of one core.
+/// Steps between two rests while much is found dead, others having their turn after each. With one, keys that
+/// lived a millisecond were made faster (800,000 a second) than they were dropped.
+const SWEEP_STEPS_BUSY: usize = 8;
+/// Rest while much is found dead.
 const SWEEP_REST_BUSY: Duration = Duration::from_millis(1);
 /// One dead place in so many is much.
 const SWEEP_BUSY_SHARE: usize = 10;
@@ -30,8 +33,15 @@ const SAVE_RETRY_SECONDS: u64 = 5;
 pub(super) async fn sweep(engine: Arc<Engine>) {
     let mut sweep = Sweep::default();
     loop {
-        sweep = engine.sweep(sweep, SWEEP_PLACES);
-        let busy = sweep.dropped > 0 && sweep.dropped * SWEEP_BUSY_SHARE >= sweep.looked;
+        let mut busy = true;
+        for _ in 0..SWEEP_STEPS_BUSY {
+            sweep = engine.sweep(sweep, SWEEP_PLACES);
+            busy = sweep.dropped > 0 && sweep.dropped * SWEEP_BUSY_SHARE >= sweep.looked;
+            if !busy {
+                break;
+            }
+            yield_now().await;
+        }
         sleep(if busy { SWEEP_REST_BUSY } else { SWEEP_REST }).await;
     }
 }
