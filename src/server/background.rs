@@ -58,7 +58,7 @@ pub(super) async fn save(engine: Arc<Engine>, saver: Arc<Saver>) {
     let mut due = Due::default();
     loop {
         let wanted = tokio::select! {
-            () = asked.notified() => requests.take_snapshot(),
+            () = asked.notified() => requests.is_snapshot_wanted(),
             _ = ticks.tick() => {
                 let save_seconds = engine.shared.settings.save_seconds();
                 let last_save_s = engine.shared.saves.report().last_save_s;

@@ -47,6 +47,8 @@ impl Saver {
         loop {
             let now_s = shared.clock.now().as_ns() / SECOND;
             if let Some(saving) = shared.saves.try_begin(shared.metrics.changes(), now_s) {
+                // It holds what was there when it was asked for. Not sooner: INFO must not miss it in between.
+                shared.requests.take_snapshot();
                 return saving;
             }
             shared.saves.wait_until_idle();

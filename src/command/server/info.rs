@@ -141,7 +141,7 @@ fn persistence(lines: &mut Lines, context: &Context<'_>) {
     lines.line("rdb_changes_since_last_save", report.changes_since(changes));
     lines.line(
         "rdb_bgsave_in_progress",
-        u8::from(report.running_since_s.is_some()),
+        u8::from(report.running_since_s.is_some() || context.shared.requests.is_snapshot_wanted()),
     );
     lines.line("rdb_last_save_time", report.last_save_s);
     lines.line("rdb_last_bgsave_status", status);
