@@ -38,7 +38,8 @@ pub struct Draft<'a> {
 
 enum Seen {
     Bucket(Booked),
-    Window(Window),
+    /// The windows, and where their row begins if none of them holds anything.
+    Window(Window, Timestamp),
     Sliding(Sliding),
     /// What begins here, if the key holds no log yet, and what the call adds.
     Log(Log, Option<log::Pending>),
@@ -77,13 +78,14 @@ impl<'a> Draft<'a> {
                 Some(slow) => slowed(slow, full, state, now.max(pause_until))?,
                 None => *full,
             };
-            seen.push(match see(state, &limit, now) {
+            let begins = now.max(pause_until);
+            seen.push(match see(state, &limit, now, begins) {
                 Some(seen) => seen,
-                None if matches!(state, State::Empty) => begin(&limit, now, drained),
+                None if matches!(state, State::Empty) => begin(&limit, now, begins, drained),
                 // A policy may put another kind in a place that has counted; it must not mint a burst.
                 None if under_policy => {
                     converts = true;
-                    begin_drained(&limit, now, drained)
+                    begin_drained(&limit, now, begins, drained)
                 }
                 None => return Err(Refusal::WrongKind),
             });
@@ -129,7 +131,7 @@ impl<'a> Draft<'a> {
             Seen::Bucket(booked) => {
                 booked.earliest(self.ahead(index), cost, now, pause_until, from)
             }
-            Seen::Window(window) => window.earliest(cost, now, not_before),
+            Seen::Window(window, _) => window.earliest(cost, now, not_before),
             Seen::Sliding(sliding) => sliding.earliest(cost, now, not_before),
             Seen::Log(begun, _) => {
                 log_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
@@ -143,13 +145,37 @@ impl<'a> Draft<'a> {
     pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.slot_after(wait, self.now),
-            Seen::Window(_) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => {
-                let ns = u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX);
-                Slot {
-                    at: self.now.after_ns(ns),
-                    fraction: 0,
-                }
+            Seen::Window(..) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => Slot {
+                at: after(self.now, wait),
+                fraction: 0,
+            },
+        }
+    }
+
+    /// The wait from now until a slot that [`Self::slot_after`] told of limit `index`, under the rate in force;
+    /// zero if it has passed.
+    pub fn wait_until(&self, index: usize, slot: Slot) -> Wait {
+        match &self.seen[index] {
+            Seen::Bucket(booked) => booked.wait_until(slot, self.now),
+            Seen::Window(..) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => {
+                Wait::from_ns(u128::from(slot.rounded_up().since(self.now)))
             }
+        }
+    }
+
+    /// Where the row of windows of limit `index` begins; `None` for another kind.
+    pub fn windows_begin(&self, index: usize) -> Option<Timestamp> {
+        match &self.seen[index] {
+            Seen::Window(window, begin) => Some(window.begin_or(*begin)),
+            Seen::Bucket(_) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => None,
+        }
+    }
+
+    /// Lets the row of windows of limit `index` begin at `begin`, where a copy of the key began it, if none of
+    /// them holds anything. Else it begins with the call, or at the end of its pause. Nothing for another kind.
+    pub fn begin_windows(&mut self, index: usize, begin: Timestamp) {
+        if let Seen::Window(_, at) = &mut self.seen[index] {
+            *at = begin;
         }
     }
 
@@ -196,7 +222,7 @@ impl<'a> Draft<'a> {
                 }
                 standing
             }
-            Seen::Window(window) => window.standing(now, pause_until),
+            Seen::Window(window, _) => window.standing(now, pause_until),
             Seen::Sliding(sliding) => sliding.standing(now, pause_until),
             Seen::Log(begun, pending) => log_of(self.states, index, begun).standing_with(
                 begun.limit,
@@ -245,27 +271,32 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Charges a cost under limit `index` at a slot at which it could go.
+    /// Charges a cost under limit `index` at a slot at which it may go, as [`Self::earliest_from`] told, of this
+    /// key or of a copy of it. Nothing is asked again.
+    ///
+    /// What is booked on a copy one after the other may be booked on the key itself in any order, each at a `now`
+    /// that is not after its slot: the key is then as the copy is. A booking may so come before others that are
+    /// there already, and only the whole of them be within the limit. See [`Self::wait_until`],
+    /// [`Self::begin_windows`]. A sliding counter knows no slots ahead and counts now.
     ///
     /// # Errors
     /// As [`Self::book`].
     pub fn book_at(&mut self, index: usize, charge: Charge) -> Result<(), Refusal> {
         let (now, pause_until, most) = (self.now, self.pause_until, self.bookings_max);
-        let not_before =
-            pause_until.max(now.after_ns(u64::try_from(charge.wait.ceil_ns()).unwrap_or(u64::MAX)));
+        let slot = after(now, charge.wait);
         match &mut self.seen[index] {
             Seen::Bucket(booked) => {
                 let timeline = self.states.get(index).and_then(timeline_of);
                 booked.book(timeline, charge, now, pause_until, most)
             }
-            Seen::Window(window) => window.book(charge.cost, now, pause_until, not_before, most),
+            Seen::Window(window, begin) => window.add(slot, *begin, charge.cost, most),
             Seen::Sliding(sliding) => {
                 sliding.book(charge.cost, now);
                 Ok(())
             }
             Seen::Log(begun, pending) => {
                 let log = log_of(self.states, index, begun);
-                *pending = Some(log.place(begun.limit, charge.cost, now, not_before, most)?);
+                *pending = Some(log.place(begun.limit, charge.cost, slot, now, most)?);
                 Ok(())
             }
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
@@ -283,14 +314,15 @@ impl<'a> Draft<'a> {
                 let timeline = self.states.get(index).and_then(timeline_of);
                 booked.charge(timeline, cost, now, pause_until)
             }
-            Seen::Window(window) => window.charge(cost, now, most),
+            Seen::Window(window, _) => window.add(now, now, cost, most),
             Seen::Sliding(sliding) => {
                 sliding.book(cost, now);
                 Ok(())
             }
             Seen::Log(begun, pending) => {
                 let log = log_of(self.states, index, begun);
-                *pending = Some(log.place_unasked(begun.limit, cost, now, most)?);
+                let slot = log.last_slot(now);
+                *pending = Some(log.place(begun.limit, cost, slot, now, most)?);
                 Ok(())
             }
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
@@ -322,7 +354,7 @@ impl<'a> Draft<'a> {
                     let bucket = booked.commit(&mut timeline);
                     State::Bucket(bucket, timeline)
                 }
-                Seen::Window(window) => State::Window(window),
+                Seen::Window(window, _) => State::Window(window),
                 Seen::Sliding(sliding) => State::Sliding(sliding),
                 Seen::Beyond(_) => continue,
                 Seen::Log(begun, pending) => {
@@ -332,7 +364,7 @@ impl<'a> Draft<'a> {
                         _ => begun,
                     };
                     if let Some(pending) = pending {
-                        log.push(limit, pending, self.now);
+                        log.insert(limit, pending, self.now);
                     }
                     State::Log(log)
                 }
@@ -365,7 +397,7 @@ fn slowed(slow: &Slow, full: &Limit, state: &State, at: Timestamp) -> Result<Lim
 }
 
 /// A state under the call's limit, `None` if it is of another kind.
-fn see(state: &State, limit: &Limit, now: Timestamp) -> Option<Seen> {
+fn see(state: &State, limit: &Limit, now: Timestamp, begins: Timestamp) -> Option<Seen> {
     Some(match (limit, state) {
         (Limit::Bucket(limit), State::Bucket(bucket, timeline)) => {
             match Booked::new(bucket, timeline.as_deref(), *limit, now) {
@@ -374,7 +406,7 @@ fn see(state: &State, limit: &Limit, now: Timestamp) -> Option<Seen> {
             }
         }
         (Limit::Window(limit), State::Window(window)) => {
-            Seen::Window(window.clone().adopt(*limit, now))
+            Seen::Window(window.clone().adopt(*limit, now), begins)
         }
         (Limit::Sliding(limit), State::Sliding(sliding)) => {
             Seen::Sliding(sliding.adopt(*limit, now))
@@ -384,8 +416,9 @@ fn see(state: &State, limit: &Limit, now: Timestamp) -> Option<Seen> {
     })
 }
 
-/// A limit that begins at `now`; a bucket with the drain of a pause that ended, or ends, at `drained`.
-fn begin(limit: &Limit, now: Timestamp, drained: Option<Timestamp>) -> Seen {
+/// A limit that begins at `now`, a row of windows at `begins`; a bucket with the drain of a pause that ended, or
+/// ends, at `drained`.
+fn begin(limit: &Limit, now: Timestamp, begins: Timestamp, drained: Option<Timestamp>) -> Seen {
     match limit {
         Limit::Bucket(limit) => {
             let mut bucket = Bucket::new(*limit, now);
@@ -394,22 +427,33 @@ fn begin(limit: &Limit, now: Timestamp, drained: Option<Timestamp>) -> Seen {
             }
             Seen::Bucket(Booked::fresh(bucket))
         }
-        Limit::Window(limit) => Seen::Window(Window::new(*limit)),
+        Limit::Window(limit) => Seen::Window(Window::new(*limit), begins),
         Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now)),
         Limit::Log(limit) => Seen::Log(Log::new(*limit), None),
     }
 }
 
 /// A limit that begins at `now` where another kind has counted: it lets at most one permit go at once.
-fn begin_drained(limit: &Limit, now: Timestamp, pause: Option<Timestamp>) -> Seen {
-    let mut seen = begin(limit, now, Some(pause.map_or(now, |until| until.max(now))));
+fn begin_drained(
+    limit: &Limit,
+    now: Timestamp,
+    begins: Timestamp,
+    pause: Option<Timestamp>,
+) -> Seen {
+    let drained = pause.map_or(now, |until| until.max(now));
+    let mut seen = begin(limit, now, begins, Some(drained));
     match &mut seen {
         Seen::Bucket(_) | Seen::Beyond(_) => {}
-        Seen::Window(window) => window.drain(now),
+        Seen::Window(window, _) => window.drain(now),
         Seen::Sliding(sliding) => sliding.book(sliding.limit.count() - 1, now),
         Seen::Log(begun, _) => begun.drain(now),
     }
     seen
+}
+
+/// The instant at which a wait from `now` ends.
+fn after(now: Timestamp, wait: Wait) -> Timestamp {
+    now.after_ns(u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX))
 }
 
 /// The log of a state, or `begun` if there is none.

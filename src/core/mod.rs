@@ -25,6 +25,8 @@ pub mod window;
 #[cfg(test)]
 mod carry_tests;
 #[cfg(test)]
+mod planned_tests;
+#[cfg(test)]
 mod test_booking;
 #[cfg(test)]
 mod test_key;
