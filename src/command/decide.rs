@@ -3,10 +3,10 @@
 use super::context::Context;
 use super::error::Error;
 use super::rules::{Call, Rule};
-use crate::core::booked::Charge;
 use crate::core::decision::{Earliest, Refusal};
-use crate::core::draft::Draft;
 use crate::core::entry::Entry;
+use crate::core::joint::{Ask, Joint, latest};
+use crate::core::timeline::Slot;
 use crate::core::units::{Span, Timestamp, Wait};
 use crate::protocol::Arguments;
 use crate::store::{Part, Store, Ticket};
@@ -83,13 +83,14 @@ fn on_entries(
     database: u8,
 ) -> Result<Outcome, Error> {
     let entries = entries.iter_mut().map(|entry| &mut **entry);
-    let mut drafts = drafts(entries, &call.rules, now, bookings_max)?;
+    let asks = asks(&call.rules);
+    let mut joint = Joint::new(entries, &asks, now, bookings_max)?;
     let alone = match mode {
-        Mode::Reserve(_) => earliest_from(&drafts, &call.rules, 0),
-        Mode::Take | Mode::Peek => each(&drafts, &call.rules, Draft::retry_after),
+        Mode::Reserve(_) => joint.earliest_from(0),
+        Mode::Take | Mode::Peek => joint.retry_after(),
     };
     let (earliest, slots) = match mode {
-        Mode::Reserve(max_wait) => common_slot(&drafts, &call.rules, &alone, max_wait),
+        Mode::Reserve(max_wait) => joint.common_slot(&alone, max_wait),
         Mode::Take | Mode::Peek => (latest(&alone), SmallVec::from_elem(Wait::ZERO, alone.len())),
     };
     let granted = match (mode, earliest) {
@@ -110,10 +111,9 @@ fn on_entries(
         ticket = store.records.next_number();
     }
     if spends {
-        book(&mut drafts, &call.rules, &slots, ticket)?;
+        joint.book(&slots, ticket)?;
     }
-    let rows: SmallVec<[Row; 1]> = rows(&drafts, &call.rules, &alone);
-    let outcome = Outcome::new(granted, earliest, ticket, rows);
+    let outcome = Outcome::new(granted, earliest, ticket, rows(&joint, &call.rules, &alone));
     let says_times = match (call.options.info, mode) {
         (true, _) => outcome.rows.iter().all(Row::fits_reply),
         (false, Mode::Reserve(_)) => true,
@@ -123,7 +123,7 @@ fn on_entries(
         return Err(Refusal::BeyondReply.into());
     }
     if let Some(ttl) = call.options.ticket.filter(|_| spends) {
-        let parts = parts(&drafts, &call.rules, &slots);
+        let parts = parts(&call.rules, joint.slots_after(&slots));
         let slot = Ticket::slot_of(&parts);
         let id = call.options.id.map(Box::from);
         let confirmed = false;
@@ -140,72 +140,36 @@ fn on_entries(
             },
         );
     }
-    // What a policy has put in another's place begins with the call, granted or not.
-    let changes = |draft: &Draft<'_>| spends || (mode != Mode::Peek && draft.converts());
-    drafts.into_iter().filter(changes).for_each(Draft::commit);
+    if spends {
+        joint.commit();
+    } else if mode != Mode::Peek {
+        joint.commit_conversions();
+    }
     Ok(outcome)
 }
 
-/// The keys as their rules see them.
-///
-/// # Errors
-/// As [`Entry::draft`].
-pub fn drafts<'a>(
-    entries: impl IntoIterator<Item = &'a mut Entry>,
-    rules: &[Rule<'_>],
-    now: Timestamp,
-    bookings_max: usize,
-) -> Result<SmallVec<[Draft<'a>; 1]>, Error> {
-    let mut drafts = SmallVec::new();
-    for (entry, rule) in entries.into_iter().zip(rules) {
-        let draft = match &rule.limits[..] {
-            [limit] if !rule.under_policy => entry.draft(limit, now)?,
-            limits => entry.draft_under_policy(limits, now)?,
-        };
-        drafts.push(draft.with_bookings_max(bookings_max));
-    }
-    Ok(drafts)
-}
-
-/// Books every limit of every rule at its slot.
-///
-/// # Errors
-/// As [`Draft::book_at`].
-pub fn book(
-    drafts: &mut [Draft<'_>],
-    rules: &[Rule<'_>],
-    slots: &[Wait],
-    ticket: u64,
-) -> Result<(), Error> {
-    let mut slots = slots.iter();
-    for (draft, rule) in drafts.iter_mut().zip(rules) {
-        for ((index, &cost), &wait) in rule.costs.iter().enumerate().zip(&mut slots) {
-            draft.book_at(index, Charge { cost, wait, ticket })?;
-        }
-    }
-    Ok(())
+/// What rules ask, key by key.
+pub fn asks<'c>(rules: &'c [Rule<'_>]) -> SmallVec<[Ask<'c>; 1]> {
+    rules.iter().map(Rule::ask).collect()
 }
 
 /// What a ticket keeps of a booking.
-pub fn parts(drafts: &[Draft<'_>], rules: &[Rule<'_>], slots: &[Wait]) -> SmallVec<[Part; 1]> {
-    let mut slots = slots.iter();
-    let part = |(draft, rule): (&Draft<'_>, &Rule<'_>)| Part {
+pub fn parts(rules: &[Rule<'_>], slots: impl IntoIterator<Item = Slot>) -> SmallVec<[Part; 1]> {
+    let mut slots = slots.into_iter();
+    let part = |rule: &Rule<'_>| Part {
         key: crate::store::Key::new(rule.key),
         limits: rule.limits.clone(),
         under_policy: rule.under_policy,
         costs: rule.costs.clone(),
-        slots: (0..rule.costs.len())
-            .zip(&mut slots)
-            .map(|(index, &wait)| draft.slot_after(index, wait))
-            .collect(),
+        slots: slots.by_ref().take(rule.costs.len()).collect(),
     };
-    drafts.iter().zip(rules).map(part).collect()
+    rules.iter().map(part).collect()
 }
 
-fn rows(drafts: &[Draft<'_>], rules: &[Rule<'_>], alone: &[Earliest]) -> SmallVec<[Row; 1]> {
+fn rows(joint: &Joint<'_, '_>, rules: &[Rule<'_>], alone: &[Earliest]) -> SmallVec<[Row; 1]> {
     let mut alone = alone.iter();
     let mut rows = SmallVec::new();
-    for (rule_index, (draft, rule)) in drafts.iter().zip(rules).enumerate() {
+    for (rule_index, (draft, rule)) in joint.drafts().iter().zip(rules).enumerate() {
         let paused = draft.is_paused();
         for ((index, limit), &earliest) in rule.limits.iter().enumerate().zip(&mut alone) {
             let standing = draft.standing_of(index);
@@ -221,96 +185,4 @@ fn rows(drafts: &[Draft<'_>], rules: &[Rule<'_>], alone: &[Earliest]) -> SmallVe
         }
     }
     rows
-}
-
-/// When each limit by itself could go, `from` nanoseconds from now at the earliest.
-pub fn earliest_from(
-    drafts: &[Draft<'_>],
-    rules: &[Rule<'_>],
-    from: u64,
-) -> SmallVec<[Earliest; 1]> {
-    each(drafts, rules, |draft, index, cost| {
-        draft.earliest_from(index, cost, from)
-    })
-}
-
-/// Asks every limit of every rule.
-fn each<'a>(
-    drafts: &[Draft<'a>],
-    rules: &[Rule<'_>],
-    ask: impl Fn(&Draft<'a>, usize, u64) -> Earliest,
-) -> SmallVec<[Earliest; 1]> {
-    let mut all = SmallVec::new();
-    for (draft, rule) in drafts.iter().zip(rules) {
-        all.extend(
-            rule.costs
-                .iter()
-                .enumerate()
-                .map(|(index, &cost)| ask(draft, index, cost)),
-        );
-    }
-    all
-}
-
-fn latest(earliest: &[Earliest]) -> Earliest {
-    earliest.iter().copied().max().unwrap_or(Earliest::Never)
-}
-
-/// The earliest slot at which all limits can go, and each limit's own instant of it.
-///
-/// A limit that can go at an instant need not be able to go later: a booking may lie in between. So those that
-/// could go before the latest of all are asked again from there on, until nobody moves. That ends: each round
-/// passes at least one booking of a limit, and behind the last one a limit that can go can go ever after. The
-/// common slot is a whole nanosecond; a limit whose own exact slot falls into the nanosecond before it keeps
-/// that, so that a row of reservations does not drift, and a hole that is just wide enough is found again.
-pub fn common_slot(
-    drafts: &[Draft<'_>],
-    rules: &[Rule<'_>],
-    alone: &[Earliest],
-    max_wait: Span,
-) -> (Earliest, SmallVec<[Wait; 1]>) {
-    let mut slots: SmallVec<[Wait; 1]> = SmallVec::from_elem(Wait::ZERO, alone.len());
-    let mut waits: SmallVec<[Earliest; 1]> = SmallVec::from_slice(alone);
-    loop {
-        let Earliest::After(wait) = latest(&waits) else {
-            return (Earliest::Never, slots);
-        };
-        // Nothing is booked beyond max_wait, which fits 64 bits.
-        let next = match u64::try_from(wait.ceil_ns()) {
-            Ok(next) if wait.fits(max_wait) => next,
-            _ => return (Earliest::After(wait), slots),
-        };
-        if let [slot] = &mut slots[..] {
-            *slot = wait;
-            return (Earliest::After(wait), slots);
-        }
-        let mut moved = false;
-        let costs = drafts.iter().zip(rules).flat_map(|(draft, rule)| {
-            let costs = rule.costs.iter().enumerate();
-            costs.map(move |(index, &cost)| (draft, index, cost))
-        });
-        for ((draft, index, cost), (earliest, slot)) in costs.zip(waits.iter_mut().zip(&mut slots))
-        {
-            match earliest {
-                Earliest::After(own) if own.ceil_ns() == u128::from(next) => *slot = *own,
-                _ => {
-                    *earliest = earliest_in(draft, index, cost, next);
-                    moved = true;
-                }
-            }
-        }
-        if !moved {
-            return (Earliest::After(Wait::from_ns(u128::from(next))), slots);
-        }
-    }
-}
-
-/// When a limit could go, in the nanosecond that ends `next` nanoseconds from now at the earliest.
-fn earliest_in(draft: &Draft<'_>, index: usize, cost: u64, next: u64) -> Earliest {
-    match draft.earliest_from(index, cost, next.saturating_sub(1)) {
-        Earliest::After(wait) if wait.ceil_ns() < u128::from(next) => {
-            draft.earliest_from(index, cost, next)
-        }
-        earliest => earliest,
-    }
 }

@@ -4,6 +4,7 @@ use super::arguments::{AMOUNT, Cursor};
 use super::error::Error;
 use super::limits::{LIMIT, Term, limit};
 use super::spec::{Argument, ArgumentKind};
+use crate::core::joint::Ask;
 use crate::core::number;
 use crate::core::units::{SECOND, Span};
 use crate::protocol::Arguments;
@@ -32,6 +33,17 @@ pub struct Rule<'a> {
     pub under_policy: bool,
     /// Permits asked for, 1 to 10^12, one a limit.
     pub costs: SmallVec<[u64; 1]>,
+}
+
+impl Rule<'_> {
+    /// What it asks of its key.
+    pub fn ask(&self) -> Ask<'_> {
+        Ask {
+            limits: &self.limits,
+            under_policy: self.under_policy,
+            costs: &self.costs,
+        }
+    }
 }
 
 /// A call of one of the verbs.

@@ -12,6 +12,7 @@ use super::slow::Slow;
 use super::state::State;
 use super::timeline::{Booking, Slot, Timeline};
 use super::units::{Timestamp, Wait};
+use super::waited::{Promise, Waited};
 use super::window::Window;
 use smallvec::SmallVec;
 
@@ -29,6 +30,7 @@ pub struct Draft<'a> {
     pause: &'a mut Option<Pause>,
     /// A slow-down, and the call's limits at their full rate.
     slow: Option<(&'a mut Slow, SmallVec<[Limit; 1]>)>,
+    waited: Option<&'a mut Waited>,
     seen: SmallVec<[Seen; 1]>,
     converts: bool,
     now: Timestamp,
@@ -40,7 +42,8 @@ enum Seen {
     Bucket(Booked),
     /// The windows, and where their row begins if none of them holds anything.
     Window(Window, Timestamp),
-    Sliding(Sliding),
+    /// The counter, and what the call adds at a later instant.
+    Sliding(Sliding, Option<Promise>),
     /// What begins here, if the key holds no log yet, and what the call adds.
     Log(Log, Option<log::Pending>),
     /// A bucket of this capacity that owes more than can be held under the call's parameters. More than 2^127 parts
@@ -66,7 +69,9 @@ impl<'a> Draft<'a> {
             states,
             pause,
             slow,
+            waited,
         } = entry;
+        let waited = waited.as_deref_mut();
         if !states.is_empty() && states.len() != limits.len() && !under_policy {
             return Err(Refusal::WrongKind);
         }
@@ -78,7 +83,8 @@ impl<'a> Draft<'a> {
                 Some(slow) => slowed(slow, full, state, now.max(pause_until))?,
                 None => *full,
             };
-            let begins = now.max(pause_until);
+            let row = waited.as_ref().and_then(|waited| waited.rows.get(index));
+            let begins = row.map_or(now.max(pause_until), |&row| row);
             seen.push(match see(state, &limit, now, begins) {
                 Some(seen) => seen,
                 None if matches!(state, State::Empty) => begin(&limit, now, begins, drained),
@@ -95,6 +101,7 @@ impl<'a> Draft<'a> {
             states,
             pause,
             slow,
+            waited,
             seen,
             converts,
             now,
@@ -132,7 +139,9 @@ impl<'a> Draft<'a> {
                 booked.earliest(self.ahead(index), cost, now, pause_until, from)
             }
             Seen::Window(window, _) => window.earliest(cost, now, not_before),
-            Seen::Sliding(sliding) => sliding.earliest(cost, now, not_before),
+            Seen::Sliding(sliding, _) => {
+                sliding.earliest_among(self.promises(index), cost, now, not_before)
+            }
             Seen::Log(begun, _) => {
                 log_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
             }
@@ -145,7 +154,7 @@ impl<'a> Draft<'a> {
     pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.slot_after(wait, self.now),
-            Seen::Window(..) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => Slot {
+            Seen::Window(..) | Seen::Sliding(..) | Seen::Log(..) | Seen::Beyond(_) => Slot {
                 at: after(self.now, wait),
                 fraction: 0,
             },
@@ -157,7 +166,7 @@ impl<'a> Draft<'a> {
     pub fn wait_until(&self, index: usize, slot: Slot) -> Wait {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.wait_until(slot, self.now),
-            Seen::Window(..) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => {
+            Seen::Window(..) | Seen::Sliding(..) | Seen::Log(..) | Seen::Beyond(_) => {
                 Wait::from_ns(u128::from(slot.rounded_up().since(self.now)))
             }
         }
@@ -167,7 +176,7 @@ impl<'a> Draft<'a> {
     pub fn windows_begin(&self, index: usize) -> Option<Timestamp> {
         match &self.seen[index] {
             Seen::Window(window, begin) => Some(window.begin_or(*begin)),
-            Seen::Bucket(_) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => None,
+            Seen::Bucket(_) | Seen::Sliding(..) | Seen::Log(..) | Seen::Beyond(_) => None,
         }
     }
 
@@ -177,6 +186,13 @@ impl<'a> Draft<'a> {
         if let Seen::Window(_, at) = &mut self.seen[index] {
             *at = begin;
         }
+    }
+
+    /// What limit `index` has promised though it cannot be booked ahead, by slot. Only a plan has such.
+    pub fn promises(&self, index: usize) -> &[Promise] {
+        self.waited
+            .as_deref()
+            .map_or(&[], |waited| waited.promises_of(index))
     }
 
     /// How many limits there are.
@@ -223,7 +239,7 @@ impl<'a> Draft<'a> {
                 standing
             }
             Seen::Window(window, _) => window.standing(now, pause_until),
-            Seen::Sliding(sliding) => sliding.standing(now, pause_until),
+            Seen::Sliding(sliding, _) => sliding.standing(now, pause_until),
             Seen::Log(begun, pending) => log_of(self.states, index, begun).standing_with(
                 begun.limit,
                 *pending,
@@ -277,7 +293,7 @@ impl<'a> Draft<'a> {
     /// What is booked on a copy one after the other may be booked on the key itself in any order, each at a `now`
     /// that is not after its slot: the key is then as the copy is. A booking may so come before others that are
     /// there already, and only the whole of them be within the limit. See [`Self::wait_until`],
-    /// [`Self::begin_windows`]. A sliding counter knows no slots ahead and counts now.
+    /// [`Self::begin_windows`]. A sliding counter knows slots ahead only while somebody waits at the key.
     ///
     /// # Errors
     /// As [`Self::book`].
@@ -290,8 +306,13 @@ impl<'a> Draft<'a> {
                 booked.book(timeline, charge, now, pause_until, most)
             }
             Seen::Window(window, begin) => window.add(slot, *begin, charge.cost, most),
-            Seen::Sliding(sliding) => {
+            Seen::Sliding(sliding, _) if slot == now || self.waited.is_none() => {
                 sliding.book(charge.cost, now);
+                Ok(())
+            }
+            Seen::Sliding(_, promise) => {
+                let cost = charge.cost;
+                *promise = Some(Promise { index, slot, cost });
                 Ok(())
             }
             Seen::Log(begun, pending) => {
@@ -315,7 +336,7 @@ impl<'a> Draft<'a> {
                 booked.charge(timeline, cost, now, pause_until)
             }
             Seen::Window(window, _) => window.add(now, now, cost, most),
-            Seen::Sliding(sliding) => {
+            Seen::Sliding(sliding, _) => {
                 sliding.book(cost, now);
                 Ok(())
             }
@@ -330,7 +351,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Makes the draft the key's state.
-    pub fn commit(self) {
+    pub fn commit(mut self) {
         if let Some((slow, limits)) = self.slow {
             let bucket = |limit: &Limit| match limit {
                 Limit::Bucket(limit) => Some(*limit),
@@ -355,7 +376,12 @@ impl<'a> Draft<'a> {
                     State::Bucket(bucket, timeline)
                 }
                 Seen::Window(window, _) => State::Window(window),
-                Seen::Sliding(sliding) => State::Sliding(sliding),
+                Seen::Sliding(sliding, promise) => {
+                    if let (Some(promise), Some(waited)) = (promise, &mut self.waited) {
+                        waited.promise(promise);
+                    }
+                    State::Sliding(sliding)
+                }
                 Seen::Beyond(_) => continue,
                 Seen::Log(begun, pending) => {
                     let limit = begun.limit;
@@ -409,7 +435,7 @@ fn see(state: &State, limit: &Limit, now: Timestamp, begins: Timestamp) -> Optio
             Seen::Window(window.clone().adopt(*limit, now), begins)
         }
         (Limit::Sliding(limit), State::Sliding(sliding)) => {
-            Seen::Sliding(sliding.adopt(*limit, now))
+            Seen::Sliding(sliding.adopt(*limit, now), None)
         }
         (Limit::Log(limit), State::Log(_)) => Seen::Log(Log::new(*limit), None),
         _ => return None,
@@ -428,7 +454,7 @@ fn begin(limit: &Limit, now: Timestamp, begins: Timestamp, drained: Option<Times
             Seen::Bucket(Booked::fresh(bucket))
         }
         Limit::Window(limit) => Seen::Window(Window::new(*limit), begins),
-        Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now)),
+        Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now), None),
         Limit::Log(limit) => Seen::Log(Log::new(*limit), None),
     }
 }
@@ -445,7 +471,7 @@ fn begin_drained(
     match &mut seen {
         Seen::Bucket(_) | Seen::Beyond(_) => {}
         Seen::Window(window, _) => window.drain(now),
-        Seen::Sliding(sliding) => sliding.book(sliding.limit.count() - 1, now),
+        Seen::Sliding(sliding, _) => sliding.book(sliding.limit.count() - 1, now),
         Seen::Log(begun, _) => begun.drain(now),
     }
     seen

@@ -10,6 +10,7 @@ pub mod decision;
 pub mod draft;
 pub mod entry;
 pub mod gcra;
+pub mod joint;
 pub mod limit;
 pub mod log;
 pub mod number;
@@ -19,6 +20,7 @@ pub mod slow;
 pub mod state;
 pub mod timeline;
 pub mod units;
+pub mod waited;
 pub mod wide;
 pub mod window;
 
@@ -30,3 +32,5 @@ mod planned_tests;
 mod test_booking;
 #[cfg(test)]
 mod test_key;
+#[cfg(test)]
+mod waited_tests;

@@ -2,13 +2,13 @@
 
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
-use crate::command::decide::{book, common_slot, drafts, earliest_from, parts};
+use crate::command::decide::{asks, parts};
 use crate::command::error::Error;
 use crate::command::rules::Rule;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Earliest;
-use crate::core::draft::Draft;
 use crate::core::entry::{Entry, Grant};
+use crate::core::joint::Joint;
 use crate::core::number;
 use crate::core::units::{SECOND, Span, Timestamp, Wait};
 use crate::protocol::Arguments;
@@ -119,23 +119,23 @@ fn move_ticket(
             }
         })
         .collect();
-    let mut drafts = drafts(&mut moved, &rules, now, bookings_max)?;
-    let alone = earliest_from(&drafts, &rules, 0);
-    let (earliest, slots) = common_slot(&drafts, &rules, &alone, Span::MAX);
+    let asks = asks(&rules);
+    let mut joint = Joint::new(&mut moved, &asks, now, bookings_max)?;
+    let (earliest, slots) = joint.common_slot(&joint.earliest_from(0), Span::MAX);
     let bookable = matches!(earliest, Earliest::After(wait) if wait.fits(Span::MAX));
     if !bookable {
-        drop(drafts);
+        drop(joint);
         entries
             .iter_mut()
             .zip(moved)
             .for_each(|(entry, moved)| **entry = moved);
         return Ok(Earliest::Never);
     }
-    book(&mut drafts, &rules, &slots, number)?;
-    ticket.parts = parts(&drafts, &rules, &slots);
+    joint.book(&slots, number)?;
+    ticket.parts = parts(&rules, joint.slots_after(&slots));
     ticket.slot = Ticket::slot_of(&ticket.parts);
     ticket.overtaken = false;
-    drafts.into_iter().for_each(Draft::commit);
+    joint.commit();
     entries
         .iter_mut()
         .zip(moved)
