@@ -28,6 +28,8 @@ pub struct Client {
     pub active_at_ns: AtomicU64,
     /// Commands queued in a MULTI, plus one; zero outside.
     pub queued_plus_one: AtomicU64,
+    /// Its place among those who wait on the server; 0 while it does not.
+    pub waits_at: AtomicU64,
     /// Keys it watches.
     pub watching: AtomicU64,
     /// The command it last sent.
@@ -113,6 +115,7 @@ impl Clients {
             protocol: AtomicU8::new(2),
             active_at_ns: AtomicU64::new(now.as_ns()),
             queued_plus_one: AtomicU64::new(0),
+            waits_at: AtomicU64::new(0),
             watching: AtomicU64::new(0),
             last_command: Mutex::new("NULL"),
             labels: RwLock::default(),

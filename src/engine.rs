@@ -1,12 +1,14 @@
 //! The engine: what all connections share, and the gate through which their commands go.
 
-use crate::clients::Clients;
+use crate::clients::{Client, Clients};
 use crate::clock::Clock;
 use crate::command::connection::Connection;
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
+use crate::command::error::Error;
 use crate::command::spec::Flags;
-use crate::core::units::{MICROSECOND, SECOND};
+use crate::command::waiters::Waiters;
+use crate::core::units::{MICROSECOND, SECOND, Span};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
@@ -60,6 +62,7 @@ impl Engine {
             run_id: random_hex_digits(),
             settings,
             store,
+            waiters: Waiters::default(),
             clients: Clients::default(),
             metrics: Metrics::default(),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
@@ -123,6 +126,34 @@ impl Engine {
             dispatch::apply_reply_mode(connection, output, start);
         }
         name
+    }
+
+    /// Lets those who wait go whose slot has come; how long there is nothing to do then, unless a command changes
+    /// that (see [`Waiters::on_due`]). Under the manual clock that is for ever.
+    pub fn fire(&self) -> Option<Span> {
+        let shared = &self.shared;
+        let next = self
+            .enter()
+            .run(false, || shared.waiters.fire(shared, shared.clock.now()));
+        let next = next.filter(|_| !shared.clock.is_manual())?;
+        Span::from_ns(next.since(shared.clock.now()))
+    }
+
+    /// Ends the wait of a client with an error, as RESET and QUIT do.
+    pub fn unblock(&self, client: &Client) {
+        let error = Error::redis("UNBLOCKED the connection has sent another request");
+        let shared = &self.shared;
+        self.enter().run(false, || {
+            shared
+                .waiters
+                .unblock(shared, client, &error, shared.clock.now())
+        });
+    }
+
+    /// Ends all waits with an error on which clients try again: the server stops.
+    pub fn stop_waiting(&self) {
+        let error = Error::redis("LOADING Tollgate is stopping: send the request again");
+        self.shared.waiters.unblock_all(&error);
     }
 
     /// Forgets keys that have gone by themselves; see [`Store::sweep`].

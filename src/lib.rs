@@ -19,3 +19,4 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod store;
+pub mod waiting;

@@ -1,6 +1,7 @@
 //! What a command sees of the server.
 
 use super::connection::Connection;
+use super::waiters::Waiters;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::core::units::Timestamp;
@@ -24,6 +25,8 @@ pub struct Shared {
     pub settings: Settings,
     /// The keys.
     pub store: Store,
+    /// Who waits at them.
+    pub waiters: Waiters,
     /// Who is connected.
     pub clients: Clients,
     /// What was counted.

@@ -3,6 +3,7 @@
 //! A command is a [`spec::Spec`] with its function, in a file of its own or of its family, and one row
 //! in [`table`]. Everything else that has to know of it reads the row.
 
+pub mod access;
 pub mod arguments;
 pub mod connection;
 pub mod context;
@@ -23,3 +24,4 @@ pub mod server;
 pub mod spec;
 pub mod table;
 pub mod transaction;
+pub mod waiters;

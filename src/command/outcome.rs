@@ -76,6 +76,21 @@ impl Outcome {
         }
     }
 
+    /// Writes the reply of a verb that tells a wait: -1 if it is refused, -2 if it can never be granted; the ticket
+    /// behind it, or with `INFO` a map.
+    pub fn write_wait(&self, reply: &mut Reply<'_>, rules: &[Rule<'_>], info: bool, ticket: bool) {
+        let refused = !self.granted && self.earliest != Earliest::Never;
+        let wait = if refused {
+            -1
+        } else {
+            milliseconds(self.earliest)
+        };
+        match info {
+            true => self.write_info(reply, rules),
+            false => write_numbers(reply, wait, self.ticket, ticket),
+        }
+    }
+
     /// Writes the reply that `INFO` asks for.
     pub fn write_info(&self, reply: &mut Reply<'_>, rules: &[Rule<'_>]) {
         let bound = self.bound();
@@ -155,8 +170,16 @@ fn binding(rows: &[Row], granted: bool) -> usize {
     })
 }
 
+/// Writes a wait, with its ticket if one was asked for.
+pub fn write_numbers(reply: &mut Reply<'_>, wait: i64, ticket: u64, with_ticket: bool) {
+    match with_ticket {
+        true => reply.integers(&[wait, ticket as i64]),
+        false => reply.integer(wait),
+    }
+}
+
 /// The reply's number for a wait: milliseconds, rounded up, or -2 for never.
-pub fn milliseconds(earliest: Earliest) -> i64 {
+fn milliseconds(earliest: Earliest) -> i64 {
     match earliest {
         Earliest::After(wait) => wait.ceil_ms(),
         Earliest::Never => -2,

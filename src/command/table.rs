@@ -3,7 +3,7 @@
 use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, scan, ttl};
 use super::ratelimit::{
-    charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
+    acquire, charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
 use super::server::{command, config, debug, info, save, shutdown, time};
 use super::spec::Spec;
@@ -16,6 +16,7 @@ pub static COMMANDS: &[&Spec] = &[
     // Limits.
     &reserve::SPEC,
     &take::SPEC,
+    &acquire::SPEC,
     &peek::SPEC,
     &pause::SPEC,
     &resume::SPEC,

@@ -90,6 +90,7 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     }
     context.reply.array(transaction.queue.len());
     let (start, mut one) = (context.reply.position(), Vec::new());
+    context.connection.in_exec = true;
     for (spec, arguments) in &transaction.queue {
         one.clear();
         let (connection, tally) = (&mut *context.connection, &mut *context.tally);
@@ -109,6 +110,7 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
             context.reply.error("ERR the replies of one EXEC must be at most 64 MiB; the command ran, and this one is left out");
         }
     }
+    context.connection.in_exec = false;
     context.reply.set_protocol(context.connection.protocol);
     Ok(())
 }

@@ -168,11 +168,31 @@ impl Store {
         }
     }
 
-    /// Removes a key; true if it existed at `now`.
-    pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
+    /// Removes a key; true if it existed at `now`. `None` if somebody waits at it: then it is left as it is.
+    pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> Option<bool> {
         self.with_value(database, key, now, |value| {
-            self.records.forget_key(database, key);
-            !std::mem::take(value).is_absent()
+            let is_waited = matches!(value, Value::Limit(entry) if entry.is_waited());
+            (!is_waited).then(|| self.take_out(database, key, value))
+        })
+    }
+
+    fn take_out(&self, database: u8, key: &[u8], value: &mut Value) -> bool {
+        self.records.forget_key(database, key);
+        !std::mem::take(value).is_absent()
+    }
+
+    /// As [`Self::remove`], whoever waits; calls `f` with what is left before anybody else sees it.
+    pub fn remove_then(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(&mut Value),
+    ) -> bool {
+        self.with_value(database, key, now, |value| {
+            let existed = self.take_out(database, key, value);
+            f(value);
+            existed
         })
     }
 
@@ -202,7 +222,7 @@ impl Store {
     fn clear_keys(&self, database: u8, now: Timestamp) {
         if self.watches.any() {
             for key in self.watches.watched(database) {
-                self.remove(database, key.as_bytes(), now);
+                self.remove_then(database, key.as_bytes(), now, |_| {});
             }
         }
         if let Some(shards) = self.existing(database) {

@@ -20,6 +20,8 @@ pub struct Connection {
     pub closing: bool,
     /// What `CLIENT REPLY` asked for.
     pub replies: Replies,
+    /// EXEC is running its commands.
+    pub in_exec: bool,
     /// Commands queued since MULTI.
     pub transaction: Option<Transaction>,
     /// Keys watched since WATCH.
@@ -38,6 +40,7 @@ impl Connection {
             authenticated,
             closing: false,
             replies: Replies::On,
+            in_exec: false,
             transaction: None,
             watch: None,
             pending: None,

@@ -3,6 +3,7 @@
 //! A limit key goes as soon as it can no longer be told from one that never existed. Rounded up, so that
 //! whoever waits as told finds it gone.
 
+use crate::command::access;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Run, Spec};
@@ -72,12 +73,8 @@ fn reply(
     unit: impl FnOnce(Wait) -> i64,
 ) -> Result<(), Error> {
     let key = arguments.get(1).unwrap_or_default();
-    let (store, database, now) = (
-        &context.shared.store,
-        context.connection.database,
-        context.now,
-    );
-    let left = store.read(database, key, now, |value| {
+    let now = context.now;
+    let left = access::look(context, key, |value, _| {
         value.map(|value| value.gone_after(now))
     });
     context.reply.integer(match left {

@@ -1,5 +1,6 @@
 //! `RL.CHARGE`: a cost that is known only afterwards.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -34,27 +35,28 @@ pub const SPEC: Spec = Spec {
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let mut cursor = Cursor::new(arguments);
     let (key, term) = (cursor.key()?, limit(&mut cursor)?);
-    let (limits, under_policy) = rules::resolve(term, &context.shared.store.policies)?;
+    let (limits, policy) = rules::resolve(term, &context.shared.store.policies)?;
     let costs = rules::cost_list(&mut cursor, "cost", limits.len(), number::amount)?;
     let id = rules::optional_id(&mut cursor)?;
+    let rule = Rule {
+        key,
+        limits,
+        policy,
+        costs,
+    };
     let (store, database, now) = (
         &context.shared.store,
         context.connection.database,
         context.now,
     );
-    let wait = store.with_limit(database, key, now, |entry| -> Result<Wait, Error> {
+    let (wait, waited) = access::change(context, &[key], |mut keys| {
         if let Some(id) = id
             && let Some(Answer::Until(slot)) =
                 replay::recall(store, database, key, id, arguments, now)?
         {
-            return Ok(Wait::from_ns(u128::from(slot.since(now))));
+            return Ok((Wait::from_ns(u128::from(slot.since(now))), false));
         }
-        let rule = Rule {
-            key,
-            limits,
-            under_policy,
-            costs,
-        };
+        let entry = &mut keys.kept()[0];
         let wait = charge(entry, &rule, now, context.shared.settings.max_bookings())?;
         if let Some(id) = id {
             let slot = now.after_ns(u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX));
@@ -63,13 +65,18 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
                 database,
                 key,
                 id,
-                arguments,
+                replay::fingerprint(arguments),
                 Answer::Until(slot),
                 slot,
             );
         }
-        Ok(wait)
-    })??;
+        Ok((wait, entry.is_waited()))
+    })?;
+    // A next one comes behind those who wait.
+    let wait = match waited {
+        true => access::decide(context, &[key], |keys| next_wait(keys.seen[0], &rule, now))?,
+        false => wait,
+    };
     context.reply.integer(wait.ceil_ms());
     Ok(())
 }

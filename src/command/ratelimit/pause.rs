@@ -1,5 +1,6 @@
 //! `RL.PAUSE`: a cool-down that everyone shares.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -47,15 +48,12 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     cursor.finish()?;
     // One wrong Retry-After must not lock everyone out.
     let span = duration.min(context.shared.settings.max_pause());
-    let (store, database, now) = (
-        &context.shared.store,
-        context.connection.database,
-        context.now,
-    );
-    let left = store.with_limit(database, key, now, |entry| {
+    let (records, now) = (&context.shared.store.records, context.now);
+    let left = access::change(context, &[key], |mut keys| {
+        let entry = &mut keys.kept()[0];
         let left = entry.pause_then_slow(span, keep, force, slow, now);
-        store.records.overtake(&entry.tickets_ahead(now));
-        left
+        records.overtake(&entry.tickets_ahead(now));
+        Ok(left)
     })?;
     context.reply.integer(left.ceil_ms());
     Ok(())

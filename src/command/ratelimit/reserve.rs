@@ -4,10 +4,8 @@ use crate::command::context::Context;
 use crate::command::decide::{Mode, decide};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
-use crate::command::outcome::milliseconds;
 use crate::command::rules::{self, Call};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
-use crate::core::decision::Earliest;
 use crate::core::limit::Limit;
 use crate::core::units::Span;
 use crate::protocol::Arguments;
@@ -41,20 +39,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         ));
     }
     let outcome = decide(context, arguments, &call, Mode::Reserve(call.max_wait))?;
-    if call.options.info {
-        outcome.write_info(&mut context.reply, &call.rules);
-        return Ok(());
-    }
-    let refused = !outcome.granted && outcome.earliest != Earliest::Never;
-    let wait = if refused {
-        -1
-    } else {
-        milliseconds(outcome.earliest)
-    };
-    if call.options.ticket.is_some() {
-        context.reply.integers(&[wait, outcome.ticket as i64]);
-    } else {
-        context.reply.integer(wait);
-    }
+    let (info, ticket) = (call.options.info, call.options.ticket.is_some());
+    outcome.write_wait(&mut context.reply, &call.rules, info, ticket);
     Ok(())
 }

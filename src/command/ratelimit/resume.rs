@@ -1,5 +1,6 @@
 //! `RL.RESUME`: ends a pause.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -19,11 +20,12 @@ pub const SPEC: Spec = Spec {
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let key = Cursor::new(arguments).key()?;
     let now = context.now;
-    let store = &context.shared.store;
-    let resumed = store.with_limit(context.connection.database, key, now, |entry| {
+    let records = &context.shared.store.records;
+    let resumed = access::change(context, &[key], |mut keys| {
+        let entry = &mut keys.kept()[0];
         let resumed = entry.resume(now);
-        store.records.overtake(&entry.tickets_ahead(now));
-        resumed
+        records.overtake(&entry.tickets_ahead(now));
+        Ok(resumed)
     })?;
     context.reply.integer(i64::from(resumed));
     Ok(())

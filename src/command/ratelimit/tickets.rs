@@ -1,18 +1,19 @@
 //! `RL.CONFIRM`, `RL.CANCEL`, `RL.SETTLE`: what may still be done with a ticket.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
-use crate::command::decide::{asks, parts};
+use crate::command::decide::parts;
 use crate::command::error::Error;
-use crate::command::rules::Rule;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Earliest;
 use crate::core::entry::{Entry, Grant};
-use crate::core::joint::Joint;
+use crate::core::joint::{Ask, Joint};
 use crate::core::number;
 use crate::core::units::{SECOND, Span, Timestamp, Wait};
 use crate::protocol::Arguments;
-use crate::store::{PolicyLimits, Store, Ticket};
+use crate::store::{Part, PolicyLimits, Store, Ticket};
+use crate::waiting;
 use smallvec::SmallVec;
 
 const FLAGS: Flags = Flags::WRITE.and(Flags::FAST);
@@ -56,7 +57,7 @@ const STALE: u64 = SECOND;
 
 fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let bookings_max = context.shared.settings.max_bookings();
-    let answer = with_ticket(context, arguments, |call, entries, mut ticket| {
+    let answer = with_ticket(context, arguments, |call, mut keys, mut ticket| {
         if ticket.confirmed {
             return Ok(Earliest::After(Wait::ZERO));
         }
@@ -65,8 +66,8 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
             let left = entry.paused(call.now);
             !left.is_zero() && left.ceil_ns() > u128::from(ticket.slot.since(call.now))
         };
-        let earliest = if stale || ticket.overtaken || entries.iter().any(pause_covers) {
-            move_ticket(entries, &mut ticket, call.number, call.now, bookings_max)?
+        let earliest = if stale || ticket.overtaken || keys.kept().iter().any(pause_covers) {
+            move_ticket(&mut keys, &mut ticket, call.number, call.now, bookings_max)?
         } else {
             Earliest::After(Wait::from_ns(u128::from(ticket.slot.since(call.now))))
         };
@@ -90,62 +91,61 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
 }
 
 /// Gives a ticket's slot back and books the next one for it. `Never` if its limits no longer allow the cost.
+///
+/// The slot is found on the keys as seen, with what is promised to those who wait.
 fn move_ticket(
-    entries: &mut [&mut Entry],
+    keys: &mut waiting::Keys<'_, '_>,
     ticket: &mut Ticket,
     number: u64,
     now: Timestamp,
     bookings_max: usize,
 ) -> Result<Earliest, Error> {
     // On copies: if the new slot cannot be had, the old one is left as it is.
-    let mut moved: SmallVec<[Entry; 1]> = entries.iter().map(|entry| (**entry).clone()).collect();
-    give_back(&mut moved, ticket, number, now, |cost, _, _| cost);
-    let held = ticket.clone();
-    let rules: SmallVec<[Rule<'_>; 1]> = moved
+    let given_back = |entries: &[&mut Entry]| {
+        let mut copies: SmallVec<[Entry; 1]> =
+            entries.iter().map(|entry| (**entry).clone()).collect();
+        give_back(&mut copies, ticket, number, now, |cost, _, _| cost);
+        copies
+    };
+    let (mut seen, mut kept) = (given_back(keys.seen), given_back(keys.kept()));
+    let asked: SmallVec<[Part; 1]> = seen
         .iter()
-        .zip(&held.parts)
+        .zip(&ticket.parts)
         .map(|(entry, part)| {
             // Those of its policy by now; a limit that is new costs as much as the last one.
             let limits: PolicyLimits = entry.limits_or(&part.limits).iter().copied().collect();
-            let costs = part
-                .costs
-                .iter()
-                .chain(part.costs.last().into_iter().cycle());
-            Rule {
-                key: part.key.as_bytes(),
+            let last = part.costs.last().into_iter().cycle();
+            let costs = part.costs.iter().chain(last);
+            Part {
+                key: part.key.clone(),
                 under_policy: part.under_policy || limits.len() > 1,
                 costs: costs.copied().take(limits.len()).collect(),
+                slots: SmallVec::new(),
                 limits,
             }
         })
         .collect();
-    let asks = asks(&rules);
-    let mut joint = Joint::new(&mut moved, &asks, now, bookings_max)?;
-    let (earliest, slots) = joint.common_slot(&joint.earliest_from(0), Span::MAX);
+    let asks: SmallVec<[Ask<'_>; 1]> = asked.iter().map(Part::ask).collect();
+    let joint = Joint::new(&mut seen, &asks, now, usize::MAX)?;
+    let (earliest, waits) = joint.common_slot(&joint.earliest_from(0), Span::MAX);
     let bookable = matches!(earliest, Earliest::After(wait) if wait.fits(Span::MAX));
-    if !bookable {
-        drop(joint);
-        entries
-            .iter_mut()
-            .zip(moved)
-            .for_each(|(entry, moved)| **entry = moved);
-        return Ok(Earliest::Never);
+    if bookable {
+        let names = asked.iter().map(|part| part.key.as_bytes());
+        ticket.parts = parts(names, &asks, &joint.slots_after(&waits));
+        ticket.slot = Ticket::slot_of(&ticket.parts);
+        ticket.overtaken = false;
+        let mut joint = Joint::new(&mut kept, &asks, now, bookings_max)?;
+        joint.book(&waits, number)?;
+        joint.commit();
     }
-    joint.book(&slots, number)?;
-    ticket.parts = parts(&rules, joint.slots_after(&slots));
-    ticket.slot = Ticket::slot_of(&ticket.parts);
-    ticket.overtaken = false;
-    joint.commit();
-    entries
-        .iter_mut()
-        .zip(moved)
-        .for_each(|(entry, moved)| **entry = moved);
-    Ok(earliest)
+    let entries = keys.kept().iter_mut().zip(kept);
+    entries.for_each(|(entry, moved)| **entry = moved);
+    Ok(if bookable { earliest } else { Earliest::Never })
 }
 
 fn cancel(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    let back = with_ticket(context, arguments, |call, entries, ticket| {
-        let entries = entries.iter_mut().map(|entry| &mut **entry);
+    let back = with_ticket(context, arguments, |call, mut keys, ticket| {
+        let entries = keys.kept().iter_mut().map(|entry| &mut **entry);
         let back = give_back(entries, &ticket, call.number, call.now, |cost, _, _| cost);
         call.store
             .records
@@ -171,7 +171,8 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
             .collect::<Option<SmallVec<[u64; 2]>>>()
     })?;
     let bookings_max = context.shared.settings.max_bookings();
-    let settled = with_ticket(context, arguments, |call, entries, ticket| {
+    let settled = with_ticket(context, arguments, |call, mut keys, ticket| {
+        let entries = keys.kept();
         let rules = ticket.parts.len();
         let limits: usize = ticket.parts.iter().map(|part| part.costs.len()).sum();
         let actual_of = |rule: usize, limit: usize| match actual.len() {
@@ -269,7 +270,7 @@ struct TicketCall<'a> {
 fn with_ticket<R>(
     context: &Context<'_>,
     arguments: Arguments<'_>,
-    f: impl FnOnce(&TicketCall<'_>, &mut [&mut Entry], Ticket) -> Result<R, Error>,
+    f: impl FnOnce(&TicketCall<'_>, waiting::Keys<'_, '_>, Ticket) -> Result<R, Error>,
 ) -> Result<Option<R>, Error> {
     let mut cursor = Cursor::new(arguments);
     let key = cursor.key()?;
@@ -283,7 +284,7 @@ fn with_ticket<R>(
         return Ok(None);
     };
     let keys: SmallVec<[&[u8]; 4]> = found.parts.iter().map(|part| part.key.as_bytes()).collect();
-    store.with_limits(database, &keys, now, |entries| {
+    access::change(context, &keys, |keys| {
         // Once more under the locks: another call may have used it up meanwhile. Its keys never change.
         match store.records.ticket(database, key, number, now) {
             Some(ticket) => f(
@@ -294,11 +295,11 @@ fn with_ticket<R>(
                     number,
                     now,
                 },
-                entries,
+                keys,
                 ticket,
             )
             .map(Some),
             None => Ok(None),
         }
-    })?
+    })
 }

@@ -105,7 +105,7 @@ fn clients(lines: &mut Lines, context: &Context<'_>) {
         .fold((0, 0), |(clients, keys), more| (clients + 1, keys + more));
     lines.line("connected_clients", connected.len());
     lines.line("maxclients", context.shared.settings.maxclients());
-    lines.line("blocked_clients", 0);
+    lines.line("blocked_clients", context.shared.waiters.len());
     lines.line("watching_clients", watchers);
     lines.line("total_watched_keys", watched);
 }
@@ -170,6 +170,8 @@ fn rate_limit(lines: &mut Lines, context: &Context<'_>) {
     let totals = context.shared.metrics.totals();
     lines.line("granted_total", totals.tally.granted);
     lines.line("denied_total", totals.tally.denied);
+    lines.line("waiting", context.shared.waiters.len());
+    lines.line("waited_keys", context.shared.waiters.keys());
     lines.line("forgotten_keys_total", totals.forgotten_keys);
 }
 

@@ -28,11 +28,15 @@ impl Flags {
     /// Not let through to scripts (there are none; clients ask).
     pub const NOSCRIPT: Self = Self(1 << 9);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    /// May wait for something.
+    pub const BLOCKING: Self = Self(1 << 10);
+
+    const NAMES: [(Self, &'static str); 8] = [
         (Self::WRITE, "write"),
         (Self::READONLY, "readonly"),
         (Self::ADMIN, "admin"),
         (Self::NOSCRIPT, "noscript"),
+        (Self::BLOCKING, "blocking"),
         (Self::FAST, "fast"),
         (Self::NO_AUTH, "no_auth"),
         (Self::NO_MULTI, "no_multi"),

@@ -89,6 +89,8 @@ struct Standing {
     /// Commands queued in a MULTI.
     queued: Option<u64>,
     active_at_ns: Option<u64>,
+    /// It waits for an answer.
+    blocked: bool,
     command: &'static str,
 }
 
@@ -99,6 +101,7 @@ impl Standing {
             protocol: client.protocol.load(Relaxed),
             queued: client.queued_plus_one.load(Relaxed).checked_sub(1),
             active_at_ns: Some(client.active_at_ns.load(Relaxed)),
+            blocked: client.waits_at.load(Relaxed) != 0,
             command: *client.last_command.lock(),
         }
     }
@@ -113,6 +116,7 @@ impl Standing {
             },
             queued: transaction.map(|transaction| transaction.queue.len() as u64),
             active_at_ns: None,
+            blocked: false,
             command,
         }
     }
@@ -123,6 +127,7 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
     let labels = client.labels.read();
     let mut flags = String::new();
     for (set, letter) in [
+        (standing.blocked, 'b'),
         (standing.queued.is_some(), 'x'),
         (labels.no_evict, 'e'),
         (labels.no_touch, 'T'),

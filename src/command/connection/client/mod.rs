@@ -4,6 +4,7 @@ pub mod kill;
 pub mod labels;
 pub mod list;
 pub mod reply;
+pub mod unblock;
 
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -24,6 +25,7 @@ pub const SPEC: Spec = Spec {
         labels::GETNAME,
         labels::SETINFO,
         kill::SPEC,
+        unblock::SPEC,
         labels::NO_EVICT,
         labels::NO_TOUCH,
         reply::SPEC,
