@@ -180,7 +180,7 @@ impl<C> Waiting<C> {
         left: Left,
         at: Timestamp,
     ) -> Option<Place<C>> {
-        let in_order = self.is_first_in_order(id);
+        let in_order = left == Left::Served && self.is_first_in_order(id);
         let place = self.places.remove(&id)?;
         if let Some(due) = place.due {
             self.due.remove(&due);
@@ -228,8 +228,8 @@ impl<C> Waiting<C> {
         promoted
     }
 
-    /// True if the order of those behind does not change when this one goes: it is the first of its plan, or
-    /// all in it go in the order of their arrival.
+    /// True if the order of those behind does not change when this one goes: it is the first of its plan, or all in
+    /// it go in the order of their arrival.
     fn is_first_in_order(&mut self, id: u64) -> bool {
         let plans = self
             .places
