@@ -2,7 +2,7 @@ use super::super::codec::{Record, decode as decode_record, encode_key};
 use super::*;
 use crate::core::entry::{Entry, State, States};
 use crate::core::units::{SECOND, Timestamp};
-use crate::store::Key;
+use crate::store::{Key, Value};
 use proptest::prelude::*;
 
 fn at(ns: u64) -> Timestamp {
@@ -25,7 +25,7 @@ fn record(states: Vec<State>) -> Record {
     Record::Key {
         database: 0,
         key: Key::new(b"k"),
-        entry: Entry::from_parts(States::from_vec(states), None, None),
+        value: Value::Limit(Entry::from_parts(States::from_vec(states), None, None)),
     }
 }
 
@@ -38,10 +38,10 @@ fn encoded(record: &Record) -> Vec<u8> {
     if let Record::Key {
         database,
         key,
-        entry,
+        value,
     } = record
     {
-        encode_key(&mut out, *database, key, entry);
+        encode_key(&mut out, *database, key, value);
     }
     out
 }

@@ -12,6 +12,7 @@
 
 pub mod codec;
 mod codec_leases;
+mod codec_plain;
 mod codec_records;
 mod codec_slow;
 mod codec_timeline;

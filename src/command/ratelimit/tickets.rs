@@ -63,12 +63,13 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
             return Ok(Earliest::After(Wait::ZERO));
         }
         let stale = call.now.since(ticket.slot) > STALE;
-        let pause_covers = |entry: &Entry| {
+        let pause_covers = |entry: &&mut Entry| {
             let left = entry.paused(call.now);
             !left.is_zero() && left.ceil_ns() > u128::from(ticket.slot.since(call.now))
         };
         // Who has lost its lease must not go.
-        let lapsed = ticket.lease != 0 && lease_of(entries, &ticket, call.now).is_none();
+        let held = lease_of(entries.iter().map(|entry| &**entry), &ticket, call.now);
+        let lapsed = ticket.lease != 0 && held.is_none();
         let moves = stale || lapsed || ticket.overtaken || entries.iter().any(pause_covers);
         let earliest = if moves {
             move_ticket(entries, &mut ticket, call.number, call.now, bookings_max)?
@@ -95,8 +96,12 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
 }
 
 /// The lease of a ticket, while it is held.
-fn lease_of(entries: &[Entry], ticket: &Ticket, now: Timestamp) -> Option<Lease> {
-    let mut leases = entries.iter().filter_map(Entry::leases);
+fn lease_of<'a>(
+    entries: impl IntoIterator<Item = &'a Entry>,
+    ticket: &Ticket,
+    now: Timestamp,
+) -> Option<Lease> {
+    let mut leases = entries.into_iter().filter_map(Entry::leases);
     leases
         .find_map(|leases| leases.get(ticket.lease, now))
         .cloned()
@@ -105,21 +110,21 @@ fn lease_of(entries: &[Entry], ticket: &Ticket, now: Timestamp) -> Option<Lease>
 /// Gives a ticket's slot back and books the next one for it; its lease stays as it is. `Never` if its limits no
 /// longer allow the cost, or its lease is gone.
 fn move_ticket(
-    entries: &mut [Entry],
+    entries: &mut [&mut Entry],
     ticket: &mut Ticket,
     number: u64,
     now: Timestamp,
     bookings_max: usize,
 ) -> Result<Earliest, Error> {
     // On copies: if the new slot cannot be had, the old one is left as it is.
-    let mut moved: SmallVec<[Entry; 1]> = entries.iter().cloned().collect();
-    let lease = lease_of(entries, ticket, now);
+    let mut moved: SmallVec<[Entry; 1]> = entries.iter().map(|entry| (**entry).clone()).collect();
+    let lease = lease_of(&moved, ticket, now);
     give_back(&mut moved, ticket, number, now, |cost, _, _| cost);
     let mut commit = |moved: SmallVec<[Entry; 1]>| {
         entries
             .iter_mut()
             .zip(moved)
-            .for_each(|(entry, moved)| *entry = moved);
+            .for_each(|(entry, moved)| **entry = moved);
     };
     if ticket.lease != 0 && lease.is_none() {
         commit(moved);
@@ -169,6 +174,7 @@ fn move_ticket(
 
 fn cancel(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let back = with_ticket(context, arguments, |call, entries, ticket| {
+        let entries = entries.iter_mut().map(|entry| &mut **entry);
         let back = give_back(entries, &ticket, call.number, call.now, |cost, _, _| cost);
         call.store
             .records
@@ -209,7 +215,8 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
         let less =
             |cost: u64, rule, limit| cost.saturating_sub(actual_of(rule, limit).unwrap_or(cost));
         // On copies: what is charged may be refused.
-        let mut after: SmallVec<[Entry; 1]> = entries.iter().cloned().collect();
+        let mut after: SmallVec<[Entry; 1]> =
+            entries.iter().map(|entry| (**entry).clone()).collect();
         give_back(&mut after, &ticket, call.number, call.now, less);
         let mut limit = 0;
         for (rule, (part, entry)) in ticket.parts.iter().zip(&mut after).enumerate() {
@@ -234,7 +241,7 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
         entries
             .iter_mut()
             .zip(after)
-            .for_each(|(entry, after)| *entry = after);
+            .for_each(|(entry, after)| **entry = after);
         call.store
             .records
             .settle(call.database, call.key, call.number);
@@ -246,8 +253,8 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
 
 /// Gives back from every limit of a ticket what `amount` says of its cost, rule and limit; how many whole
 /// permits came back to the first rule.
-fn give_back(
-    entries: &mut [Entry],
+fn give_back<'a>(
+    entries: impl IntoIterator<Item = &'a mut Entry>,
     ticket: &Ticket,
     number: u64,
     now: Timestamp,
@@ -292,7 +299,7 @@ struct TicketCall<'a> {
 fn with_ticket<R>(
     context: &Context<'_>,
     arguments: Arguments<'_>,
-    f: impl FnOnce(&TicketCall<'_>, &mut [Entry], Ticket) -> Result<R, Error>,
+    f: impl FnOnce(&TicketCall<'_>, &mut [&mut Entry], Ticket) -> Result<R, Error>,
 ) -> Result<Option<R>, Error> {
     let mut cursor = Cursor::new(arguments);
     let key = cursor.key()?;
@@ -306,7 +313,7 @@ fn with_ticket<R>(
         return Ok(None);
     };
     let keys: SmallVec<[&[u8]; 4]> = found.parts.iter().map(|part| part.key.as_bytes()).collect();
-    store.with_keys(database, &keys, now, |entries| {
+    store.with_limits(database, &keys, now, |entries| {
         // Once more under the locks: another call may have used it up meanwhile. Its keys never change.
         match store.records.ticket(database, key, number, now) {
             Some(ticket) => f(
@@ -323,5 +330,5 @@ fn with_ticket<R>(
             .map(Some),
             None => Ok(None),
         }
-    })
+    })?
 }
