@@ -162,8 +162,6 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(watch) = self.connection.watch.take() {
-            self.engine.shared.store.unwatch(&watch);
-        }
+        self.engine.leave(&mut self.connection);
     }
 }

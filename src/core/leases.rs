@@ -200,14 +200,11 @@ impl Leases {
         true
     }
 
-    /// Lets a lease go with this connection; false if it is not held.
-    pub fn bind(&mut self, number: u64, connection: u64, now: Timestamp) -> bool {
-        let held = self.held.get_mut(&number);
-        let held = held.filter(|lease| lease.lapses > now);
-        held.is_some_and(|lease| {
-            lease.bound_to = connection;
-            true
-        })
+    /// Lets a lease that is held go with this connection instead of another, 0 for none; with which it went before.
+    pub fn bind(&mut self, number: u64, connection: u64, now: Timestamp) -> Option<u64> {
+        let lease = self.held.get_mut(&number);
+        let lease = lease.filter(|lease| lease.lapses > now)?;
+        Some(std::mem::replace(&mut lease.bound_to, connection))
     }
 
     /// Gives a lease up; `None` if it is not held.

@@ -1,6 +1,7 @@
 //! The databases: what commands and background work may do with keys.
 
 use super::key::Key;
+use super::leases::LeaseCounts;
 use super::policies::Policies;
 use super::records::Records;
 use super::shard::{SHARDS, Shards};
@@ -25,6 +26,8 @@ pub struct Store {
     pub policies: Policies,
     /// Tickets and remembered answers.
     pub records: Records,
+    /// How many leases there are.
+    pub leases: LeaseCounts,
 }
 
 /// A page of a SCAN.
@@ -65,6 +68,7 @@ impl Store {
             watches: Watches::default(),
             policies: Policies::default(),
             records: Records::default(),
+            leases: LeaseCounts::default(),
         }
     }
 
@@ -86,10 +90,13 @@ impl Store {
         f: impl FnOnce(&mut Value) -> R,
     ) -> R {
         self.database(database).write(key, |value| {
+            self.leases.lapse(database, value, now);
             value.forget(now);
+            let held = value.leases();
             let before = self.watches.any().then(|| value.clone());
             let result = f(value);
             value.forget(now);
+            self.leases.change(database, held, value.leases());
             if before.is_some_and(|before| before != *value) {
                 self.watches.touch(database, key);
             }
@@ -106,11 +113,17 @@ impl Store {
         f: impl FnOnce(&mut [Value]) -> R,
     ) -> R {
         self.database(database).write_many(keys, |values| {
-            values.iter_mut().for_each(|value| value.forget(now));
+            for value in values.iter_mut() {
+                self.leases.lapse(database, value, now);
+                value.forget(now);
+            }
+            let held = values.iter().map(Value::leases).sum();
             let before: Option<SmallVec<[Value; 4]>> =
                 self.watches.any().then(|| values.iter().cloned().collect());
             let result = f(values);
             values.iter_mut().for_each(|value| value.forget(now));
+            let holds = values.iter().map(Value::leases).sum();
+            self.leases.change(database, held, holds);
             for ((before, value), key) in before.iter().flatten().zip(values.iter()).zip(keys) {
                 if before != value {
                     self.watches.touch(database, key);
@@ -178,6 +191,7 @@ impl Store {
 
     /// Puts a value in place, as it comes out of a snapshot.
     pub fn restore(&self, database: u8, key: Key, value: Value) {
+        self.leases.change(database, 0, value.leases());
         self.database(database).insert(key, value);
     }
 
@@ -207,6 +221,7 @@ impl Store {
         }
         if let Some(shards) = self.existing(database) {
             shards.clear();
+            self.leases.clear(database);
         }
     }
 
@@ -244,13 +259,14 @@ impl Store {
         }
     }
 
-    /// Drops keys that have gone by themselves, looking at no more than `budget` places, of one shard at
+    /// Drops keys that have gone by themselves, and counts the leases that have lapsed, looking at no more than `budget` places, of one shard at
     /// a time: a lock is held for at most that long.
     pub fn sweep(&self, mut sweep: Sweep, budget: usize, now: Timestamp) -> Sweep {
         (sweep.looked, sweep.dropped) = (0, 0);
         while sweep.looked < budget {
             let step = self.databases[sweep.database].get().map(|shards| {
                 shards.sweep(sweep.shard, sweep.place, budget - sweep.looked, |value| {
+                    self.leases.lapse(sweep.database as u8, value, now);
                     value.is_forgettable(now)
                 })
             });

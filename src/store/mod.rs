@@ -2,6 +2,7 @@
 
 mod key;
 mod keyspace;
+mod leases;
 mod policies;
 mod records;
 mod shard;

@@ -1,5 +1,6 @@
 //! What the server remembers of one connection between two commands.
 
+use super::bound::BoundLeases;
 use crate::clients::Client;
 use crate::command::spec::Spec;
 use crate::protocol::{OwnedArguments, Protocol};
@@ -24,6 +25,8 @@ pub struct Connection {
     pub transaction: Option<Transaction>,
     /// Keys watched since WATCH.
     pub watch: Option<Watch>,
+    /// Leases that go when the connection goes.
+    pub bound: BoundLeases,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
 }
@@ -40,6 +43,7 @@ impl Connection {
             replies: Replies::On,
             transaction: None,
             watch: None,
+            bound: BoundLeases::default(),
             pending: None,
         }
     }

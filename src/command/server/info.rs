@@ -171,6 +171,8 @@ fn rate_limit(lines: &mut Lines, context: &Context<'_>) {
     lines.line("granted_total", totals.tally.granted);
     lines.line("denied_total", totals.tally.denied);
     lines.line("forgotten_keys_total", totals.forgotten_keys);
+    lines.line("leases", context.shared.store.leases.held());
+    lines.line("lapsed_leases", context.shared.store.leases.lapsed());
 }
 
 fn replication(lines: &mut Lines, context: &Context<'_>) {
