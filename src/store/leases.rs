@@ -55,3 +55,7 @@ impl LeaseCounts {
         self.held[usize::from(database)].store(0, Relaxed);
     }
 }
+
+#[cfg(test)]
+#[path = "leases_tests.rs"]
+mod tests;
