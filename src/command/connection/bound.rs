@@ -99,3 +99,86 @@ impl Bound {
         matches!(released, Ok(Some(_)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::leases::{Lease, LeasesLimit};
+    use crate::core::limit::Limit;
+    use crate::core::units::Span;
+
+    const ME: u64 = 7;
+
+    fn now() -> Timestamp {
+        Timestamp::from_ns(1).unwrap()
+    }
+
+    fn hold(store: &Store, key: &[u8], number: u64, bound_to: u64) {
+        let limit = LeasesLimit::new(100_000, Span::MAX).unwrap();
+        let held = store.with_limit(0, key, now(), |entry| {
+            let mut draft = entry.draft(&Limit::Leases(limit), now()).unwrap();
+            let lease = Lease {
+                bound_to,
+                ..Lease::new(limit, now())
+            };
+            draft.hold(0, number, lease);
+            draft.commit();
+        });
+        held.unwrap();
+    }
+
+    /// Takes a lease as `RL.LEASE` does.
+    fn take(bound: &mut BoundLeases, store: &Store, number: u64) -> Result<(), Error> {
+        bound.make_room(store, ME, now())?;
+        hold(store, b"k", number, ME);
+        bound.add(0, b"k", number);
+        Ok(())
+    }
+
+    #[test]
+    fn only_those_are_released_that_are_bound_to_the_connection() {
+        let (store, mut bound) = (Store::new(), BoundLeases::default());
+        assert!(bound.is_empty());
+        take(&mut bound, &store, 1).unwrap();
+        take(&mut bound, &store, 2).unwrap();
+        hold(&store, b"k", 3, 0);
+        hold(&store, b"k", 2, ME + 1);
+        assert_eq!(bound.release(&store, ME, now()), 1);
+        assert_eq!(store.leases.held(), 2);
+        assert!(bound.is_empty() && bound.release(&store, ME, now()) == 0);
+    }
+
+    #[test]
+    fn so_many_are_bound_and_no_more_until_one_has_gone() {
+        let (store, mut bound) = (Store::new(), BoundLeases::default());
+        for number in 1..=BOUND_MAX as u64 {
+            take(&mut bound, &store, number).unwrap();
+        }
+        assert!(take(&mut bound, &store, 20_000).is_err());
+        store.remove(0, b"other", now());
+        assert!(take(&mut bound, &store, 20_000).is_err());
+        let released = store.with_limit(0, b"k", now(), |entry| {
+            entry.leases_mut().unwrap().release(500, now())
+        });
+        assert!(released.unwrap().is_some());
+        take(&mut bound, &store, 20_000).unwrap();
+        assert!(take(&mut bound, &store, 20_001).is_err());
+        assert_eq!(bound.release(&store, ME, now()), BOUND_MAX as u64);
+        assert_eq!(store.leases.held(), 0);
+    }
+
+    #[test]
+    fn those_that_are_gone_are_forgotten() {
+        let (store, mut bound) = (Store::new(), BoundLeases::default());
+        take(&mut bound, &store, 1).unwrap();
+        for number in 2..=10_000 {
+            take(&mut bound, &store, number).unwrap();
+            let released = store.with_limit(0, b"k", now(), |entry| {
+                entry.leases_mut().unwrap().release(number, now())
+            });
+            assert!(released.unwrap().is_some());
+            assert!(bound.leases.len() <= LOOKED_AT_MIN);
+        }
+        assert_eq!(bound.release(&store, ME, now()), 1);
+    }
+}
