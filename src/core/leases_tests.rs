@@ -158,6 +158,19 @@ fn those_who_wait_wait_for_the_first_to_lapse() {
 }
 
 #[test]
+fn what_has_lapsed_unnoticed_is_nobodys_wait() {
+    let mut key = TestKey::new();
+    for (number, ttl_ms) in [(1, 1_000), (2, 2_000), (3, 3_000)] {
+        assert!(key.lease(leases(3, ttl_ms), number));
+    }
+    key.advance_ms(1_000);
+    assert_eq!(key.wait_ns(&limit_of(leases(2, 1)), 1), 1_000_000_000);
+    assert_eq!(key.standing(&limit_of(leases(3, 1))).remaining, 1);
+    assert_eq!(key.lapse(), [1]);
+    assert_eq!(key.wait_ns(&limit_of(leases(2, 1)), 1), 1_000_000_000);
+}
+
+#[test]
 fn other_parameters_apply_from_the_next_grant_on() {
     let mut key = TestKey::new();
     assert!(key.lease(leases(3, 1_000), 1) && key.lease(leases(3, 1_000), 2));

@@ -50,6 +50,11 @@ pub enum Step {
         id: Option<&'static str>,
         bound: bool,
     },
+    /// One of the requests for a lease with an id, once more.
+    Again {
+        connection: usize,
+        back: usize,
+    },
     /// `back`: which of the leases that were ever taken, the last one first.
     Renew {
         key: usize,
@@ -147,6 +152,7 @@ fn step(unit: u64) -> impl Strategy<Value = Step> {
         8 => lease.prop_map(|(connection, key, limit, (owner, id, bound))| Step::Lease {
             connection, key, limit, owner, id, bound,
         }),
+        3 => (0..CONNECTIONS, 0..3usize).prop_map(|(connection, back)| Step::Again { connection, back }),
         4 => (key(), 0..6usize, span(unit, 12)).prop_map(|(key, back, ttl)| Step::Renew { key, back, ttl }),
         4 => (key(), 0..6usize).prop_map(|(key, back)| Step::Release { key, back }),
         3 => key().prop_map(|key| Step::List { key }),
@@ -156,7 +162,7 @@ fn step(unit: u64) -> impl Strategy<Value = Step> {
         1 => any_key().prop_map(|key| Step::Resume { key }),
         1 => any_key().prop_map(|key| Step::Delete { key }),
         2 => any_key().prop_map(|key| Step::Pttl { key }),
-        1 => (0..CONNECTIONS).prop_map(Step::Disconnect),
+        2 => (0..CONNECTIONS).prop_map(Step::Disconnect),
         1 => prop_oneof![Just(0), span(unit, 10)].prop_map(Step::Restart),
     ]
 }

@@ -14,6 +14,8 @@ struct Play {
     world: World,
     /// Every lease that was ever taken, with its key.
     taken: Vec<(&'static str, u64)>,
+    /// Requests with an id.
+    sent: Vec<(&'static str, Limit, Rest)>,
     log: String,
 }
 
@@ -35,6 +37,7 @@ impl Play {
             },
             server,
             taken: Vec::new(),
+            sent: Vec::new(),
             log: String::new(),
         }
     }
@@ -172,6 +175,13 @@ impl Play {
                     bound: *bound,
                 };
                 self.lease(*connection, KEYS[*key], *limit, &rest);
+                self.sent.extend(id.map(|_| (KEYS[*key], *limit, rest)));
+            }
+            Step::Again { connection, back } => {
+                if let Some(index) = self.sent.len().checked_sub(1 + back) {
+                    let (key, limit, rest) = self.sent[index];
+                    self.lease(*connection, key, limit, &rest);
+                }
             }
             Step::Renew { key, back, ttl } => {
                 let (key, number, now) = (KEYS[*key], self.nth(*back), self.world.now);
@@ -297,6 +307,7 @@ impl Play {
 }
 
 /// What stands behind a lease's limit.
+#[derive(Clone, Copy)]
 struct Rest {
     owner: Option<&'static str>,
     id: Option<&'static str>,
@@ -304,7 +315,7 @@ struct Rest {
 }
 
 proptest! {
-    #![proptest_config(config(1_000))]
+    #![proptest_config(config(500))]
 
     #[test]
     fn every_reply_is_what_the_list_of_leases_says(history in histories(60)) {
