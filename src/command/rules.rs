@@ -124,7 +124,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The kind among its limits that cannot be booked ahead.
+    /// What `max_wait` takes if one of its limits cannot be booked ahead.
     pub fn unbookable(&self) -> Option<&'static str> {
         let mut limits = self.rules.iter().flat_map(|rule| &rule.limits);
         limits.find_map(|limit| match limit {

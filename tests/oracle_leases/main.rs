@@ -3,6 +3,7 @@
 //! `PROPTEST_CASES` sets how many histories are played.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
+mod crowd;
 mod history;
 #[path = "../transcripts/rendering.rs"]
 mod rendering;

@@ -60,16 +60,29 @@ impl Server {
 
     /// Sends a request on a connection; its reply, as it is read.
     pub fn call(&mut self, connection: usize, request: &str) -> String {
-        let mut input = BytesMut::from(format!("{request}\r\n").as_bytes());
-        let mut output = Vec::new();
-        self.sessions[connection].receive(&mut input, &mut output);
-        let mut replies = rendering::replies(&output);
-        assert_eq!(replies.len(), 1, "{request}");
-        replies.remove(0)
+        call(&mut self.sessions[connection], request)
     }
 }
 
-fn session(engine: &Arc<Engine>) -> Session {
+/// Sends a request; its reply, as it is read.
+pub fn call(session: &mut Session, request: &str) -> String {
+    let mut input = BytesMut::from(format!("{request}\r\n").as_bytes());
+    let mut output = Vec::new();
+    session.receive(&mut input, &mut output);
+    let mut replies = rendering::replies(&output);
+    assert_eq!(replies.len(), 1, "{request}");
+    replies.remove(0)
+}
+
+/// The two integers with which a lease is granted.
+pub fn lease_of(reply: &str) -> Option<(u64, u64)> {
+    let numbers = reply.strip_prefix("[:")?.strip_suffix(']')?;
+    let (number, left) = numbers.split_once(" :")?;
+    Some((number.parse().ok()?, left.parse().ok()?))
+}
+
+/// Another connection.
+pub fn session(engine: &Arc<Engine>) -> Session {
     let shared = &engine.shared;
     let (peer, local) = ("127.0.0.1:50000".to_owned(), "127.0.0.1:6379".to_owned());
     let now = shared.clock.now();

@@ -1,15 +1,11 @@
 //! What leases are for, told once.
 
-use crate::server::Server;
+use crate::server::{Server, lease_of};
 
-/// The first two integers of a reply.
-fn lease_of(reply: &str) -> (u64, u64) {
-    let numbers: Vec<u64> = reply
-        .trim_matches(['[', ']'])
-        .split(' ')
-        .map(|number| number.trim_start_matches(':').parse().expect(reply))
-        .collect();
-    (numbers[0], numbers[1])
+/// A lease that is granted: its number, and the milliseconds it lasts.
+fn leased(server: &mut Server, request: &str) -> (u64, u64) {
+    let reply = server.call(0, request);
+    lease_of(&reply).unwrap_or_else(|| panic!("{request}: {reply}"))
 }
 
 #[test]
@@ -19,7 +15,7 @@ fn a_thousand_holders_that_die_hold_nobody_up_for_longer_than_the_ttl() {
     for round in 0..334 {
         // Three get one, the others nothing, and all of them die.
         for holder in 0..3 {
-            let (number, left) = lease_of(&server.call(0, "RL.LEASE k 3 10s"));
+            let (number, left) = leased(&mut server, "RL.LEASE k 3 10s");
             assert!(number > last, "{number} after {last}, round {round}");
             assert_eq!(left, 10_000, "holder {holder}");
             (last, _) = (number, stale.push(number));
@@ -34,7 +30,7 @@ fn a_thousand_holders_that_die_hold_nobody_up_for_longer_than_the_ttl() {
         }
     }
     let held: Vec<u64> = (0..3)
-        .map(|_| lease_of(&server.call(0, "RL.LEASE k 3 10s")).0)
+        .map(|_| leased(&mut server, "RL.LEASE k 3 10s").0)
         .collect();
     for number in stale {
         assert_eq!(server.call(0, &format!("RL.RELEASE k {number}")), ":0");
@@ -51,7 +47,7 @@ fn a_thousand_holders_that_die_hold_nobody_up_for_longer_than_the_ttl() {
 #[test]
 fn a_lease_survives_a_restart_for_the_time_it_has_left() {
     let mut server = Server::new();
-    let (first, _) = lease_of(&server.call(0, "RL.LEASE k 1 5s OWNER me"));
+    let (first, _) = leased(&mut server, "RL.LEASE k 1 5s OWNER me");
     let mut server = server.restarted(1_000_000_000);
     assert_eq!(
         server.call(0, "RL.LEASES k"),
@@ -61,11 +57,11 @@ fn a_lease_survives_a_restart_for_the_time_it_has_left() {
     assert_eq!(server.call(0, "DEBUG CLOCK ADVANCE 3999999999ns"), "+OK");
     assert_eq!(server.call(0, "RL.LEASE k 1 5s"), "$-1");
     assert_eq!(server.call(0, "DEBUG CLOCK ADVANCE 1ns"), "+OK");
-    let (second, _) = lease_of(&server.call(0, "RL.LEASE k 1 5s"));
+    let (second, _) = leased(&mut server, "RL.LEASE k 1 5s");
     assert!(second > first);
     // One that lapses while the server is down is gone when it is there again, and its number is not given again.
     let mut server = server.restarted(5_000_000_000);
     assert_eq!(server.call(0, &format!("RL.RENEW k {second} 5s")), ":0");
     assert_eq!(server.call(0, "RL.LEASES k"), "[]");
-    assert!(lease_of(&server.call(0, "RL.LEASE k 1 5s")).0 > second);
+    assert!(leased(&mut server, "RL.LEASE k 1 5s").0 > second);
 }
