@@ -19,6 +19,7 @@ pub mod ratelimit;
 pub mod reference;
 pub mod replay;
 pub mod rules;
+pub mod scripting;
 pub mod server;
 pub mod spec;
 pub mod table;

@@ -5,6 +5,7 @@ use super::keys::{delete, exists, expire, flush, scan, ttl};
 use super::ratelimit::{
     charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
+use super::scripting::{eval, script};
 use super::server::{command, config, debug, info, save, shutdown, time};
 use super::spec::Spec;
 use super::transaction;
@@ -66,6 +67,10 @@ pub static COMMANDS: &[&Spec] = &[
     &transaction::DISCARD,
     &transaction::WATCH,
     &transaction::UNWATCH,
+    // Scripts.
+    &eval::EVAL,
+    &eval::EVALSHA,
+    &script::SPEC,
     // The server.
     &command::SPEC,
     &info::SPEC,
