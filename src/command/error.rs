@@ -2,6 +2,7 @@
 
 use crate::core::decision::Refusal;
 use crate::core::limit::LimitError;
+use crate::plain::PlainError;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -29,6 +30,8 @@ pub enum Error {
     Limit(LimitError),
     /// The core refused.
     Refused(Refusal),
+    /// A plain value could not be worked on.
+    Plain(PlainError),
     /// Wrong number of arguments for this command (lower case, `config|get` for a subcommand).
     Arity(Cow<'static, str>),
     /// No such command; the words of the request.
@@ -90,6 +93,12 @@ impl From<LimitError> for Error {
     }
 }
 
+impl From<PlainError> for Error {
+    fn from(error: PlainError) -> Self {
+        Self::Plain(error)
+    }
+}
+
 /// Longest piece of a request that an error repeats, as in Redis.
 const QUOTED_BYTES_MAX: usize = 128;
 
@@ -141,7 +150,7 @@ impl fmt::Display for Error {
                     "ERR rate must be one that can be held exactly while it is slowed down"
                 )
             }
-            Self::Refused(Refusal::WrongKind) => {
+            Self::Refused(Refusal::WrongKind) | Self::Plain(PlainError::WrongType) => {
                 write!(
                     f,
                     "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -149,6 +158,15 @@ impl fmt::Display for Error {
             }
             Self::Refused(Refusal::TooManyBookings) => {
                 write!(f, "ERR key must hold fewer bookings ahead (--max-bookings)")
+            }
+            Self::Plain(PlainError::NotAnInteger) => {
+                write!(f, "ERR value is not an integer or out of range")
+            }
+            Self::Plain(PlainError::Overflow) => {
+                write!(f, "ERR increment or decrement would overflow")
+            }
+            Self::Plain(PlainError::TooLong) => {
+                write!(f, "ERR string exceeds maximum allowed size (65536 bytes)")
             }
             Self::Arity(command) => {
                 write!(f, "ERR wrong number of arguments for '{command}' command")

@@ -1,4 +1,18 @@
 //! Plain values: what a key holds that is no limit. Pure: no clock, no lock, no I/O.
+//!
+//! An operation works on a slot, `&mut Option<Plain>`: what the key holds at `now`, `None` if it does not exist.
+//! It leaves nothing behind whose time is over, and nothing changed when it fails.
+
+pub mod counter;
+pub mod deadline;
+pub mod error;
+pub mod expiry;
+pub mod text;
+
+pub use deadline::Deadline;
+pub use error::PlainError;
+pub use expiry::Expiry;
+pub use text::Text;
 
 use crate::core::units::{Timestamp, Wait};
 
@@ -7,27 +21,34 @@ use crate::core::units::{Timestamp, Wait};
 pub struct Plain {
     /// The value.
     pub data: Data,
-    /// The instant at which the key is gone; `None`: it stays.
-    pub expires: Option<Timestamp>,
+    /// When the key is gone; `None`: it stays.
+    pub expires: Option<Deadline>,
 }
 
 /// A value, by type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Data {
     /// A string: any bytes.
-    Text(Box<[u8]>),
+    Text(Text),
 }
 
 impl Plain {
+    /// A value that stays.
+    pub const fn new(data: Data) -> Self {
+        Self {
+            data,
+            expires: None,
+        }
+    }
+
     /// True once its time is over.
     pub fn is_expired(&self, now: Timestamp) -> bool {
-        self.expires.is_some_and(|expires| expires <= now)
+        self.expires.is_some_and(|expires| expires.is_past(now))
     }
 
     /// The time until it is gone; `None` if it stays.
     pub fn gone_after(&self, now: Timestamp) -> Option<Wait> {
-        let expires = self.expires?;
-        Some(Wait::from_ns(u128::from(expires.since(now))))
+        self.expires.map(|expires| expires.left(now))
     }
 }
 

@@ -9,6 +9,7 @@ use super::watches::{Watch, Watches};
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
+use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -149,6 +150,67 @@ impl Store {
             let entries: Result<SmallVec<[&mut Entry; 4]>, _> =
                 values.iter_mut().map(Value::limit_mut).collect();
             Ok(f(&mut entries?))
+        })
+    }
+
+    /// As [`Self::with_value`], for a call that works on a plain value: `f` gets its slot, `None` for a key that does not
+    /// exist.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds limits; `f` is not called then.
+    pub fn with_plain<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(&mut Option<Plain>) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_value(database, key, now, |value| {
+            let mut slot = value.take_plain()?;
+            let result = f(&mut slot);
+            *value = slot.into();
+            Ok(result)
+        })
+    }
+
+    /// As [`Self::with_plain`] for several distinct keys, atomically.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if one of the keys holds limits.
+    pub fn with_plains<R>(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [Option<Plain>]) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_values(database, keys, now, |values| {
+            values
+                .iter()
+                .try_for_each(|value| value.plain().map(drop))?;
+            let slots = values.iter_mut().map(Value::take_plain);
+            let mut slots = slots.collect::<Result<SmallVec<[_; 4]>, _>>()?;
+            let result = f(&mut slots);
+            for (value, slot) in values.iter_mut().zip(slots) {
+                *value = slot.into();
+            }
+            Ok(result)
+        })
+    }
+
+    /// Calls `f` with the plain value of the key, `None` if it does not exist at `now`.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds limits; `f` is not called then.
+    pub fn read_plain<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(Option<&Plain>) -> R,
+    ) -> Result<R, Refusal> {
+        self.read(database, key, now, |value| {
+            value.map_or(Ok(None), Value::plain).map(f)
         })
     }
 

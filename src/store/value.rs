@@ -92,6 +92,18 @@ impl Value {
         }
     }
 
+    /// Takes the plain value out, `None` if the key does not exist.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if it holds limits, which stay.
+    pub fn take_plain(&mut self) -> Result<Option<Plain>, Refusal> {
+        self.plain()?;
+        match std::mem::take(self) {
+            Self::Plain(plain) => Ok(Some(plain)),
+            Self::Limit(_) => Ok(None),
+        }
+    }
+
     /// The plain value of the key, `None` if it does not exist.
     ///
     /// # Errors
@@ -102,5 +114,11 @@ impl Value {
             Self::Limit(entry) if entry.is_absent() => Ok(None),
             Self::Limit(_) => Err(Refusal::WrongKind),
         }
+    }
+}
+
+impl From<Option<Plain>> for Value {
+    fn from(slot: Option<Plain>) -> Self {
+        slot.map_or_else(Self::default, Self::Plain)
     }
 }
