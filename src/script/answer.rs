@@ -1,5 +1,6 @@
 //! What a script replies. The types are those that Redis makes of Lua's: a library tells them apart.
 
+use crate::plain::PlainError;
 use std::borrow::Cow;
 
 /// A script's reply.
@@ -24,13 +25,26 @@ impl Answer {
     }
 }
 
-/// What a script fails with: an error reply, code first.
+/// What a script fails with. What it has changed until then stays changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure(pub Cow<'static, str>);
+pub enum Failure {
+    /// A command failed on the value of a key.
+    Plain(PlainError),
+    /// A command failed with this text, code first.
+    Redis(Cow<'static, str>),
+    /// The script itself failed: what Lua says.
+    Lua(&'static str),
+}
 
 impl Failure {
-    /// A key or an argument that the script uses is missing.
-    pub const NIL_ARGUMENT: Self = Self(Cow::Borrowed(
+    /// A command was given nil.
+    pub const NIL_ARGUMENT: Self = Self::Redis(Cow::Borrowed(
         "ERR Lua redis lib command arguments must be strings or integers",
     ));
+}
+
+impl From<PlainError> for Failure {
+    fn from(error: PlainError) -> Self {
+        Self::Plain(error)
+    }
 }

@@ -2,9 +2,27 @@
 //! known by the SHA1 of its text, and what is not known is refused. Pure: no clock, no lock, no I/O.
 
 mod answer;
+mod commands;
 mod digest;
+mod lua;
 mod registry;
 mod table;
+
+// The libraries.
+mod bucket4j;
+mod django_redis;
+mod fastapi_limiter;
+mod fastify;
+mod kong;
+mod laravel;
+mod limits;
+mod nest;
+mod rate_limit_redis;
+mod rate_limiter_flexible;
+mod redis_rate;
+mod spring;
+mod throttled;
+mod ulule;
 
 use crate::core::units::Timestamp;
 use crate::plain::Plain;
@@ -46,7 +64,7 @@ pub struct Call<'a> {
     pub now: Timestamp,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// What the key holds that Lua calls `KEYS[index + 1]`.
     ///
     /// # Errors
@@ -58,14 +76,28 @@ impl Call<'_> {
         }
     }
 
-    /// What Lua calls `ARGV[index + 1]`.
+    /// What Lua calls `ARGV[index + 1]`, as an argument of a command.
     ///
     /// # Errors
     /// As [`Self::key`].
-    pub fn argument(&self, index: usize) -> Result<&[u8], Failure> {
+    pub fn argument(&self, index: usize) -> Result<&'a [u8], Failure> {
         self.arguments
             .get(index)
             .copied()
             .ok_or(Failure::NIL_ARGUMENT)
+    }
+
+    /// `tonumber(ARGV[index + 1])`.
+    pub fn number(&self, index: usize) -> Option<f64> {
+        self.arguments.get(index).and_then(|text| lua::number(text))
+    }
+
+    /// An argument with which the script computes or compares.
+    ///
+    /// # Errors
+    /// What Lua says of arithmetic on what is no number.
+    pub fn operand(&self, index: usize) -> Result<f64, Failure> {
+        self.number(index)
+            .ok_or(Failure::Lua("attempt to perform arithmetic on a nil value"))
     }
 }

@@ -124,7 +124,11 @@ fn run(
                 now,
             })
         })?;
-    let answer = answer.map_err(|Failure(text)| Error::Redis(text))?;
+    let answer = answer.map_err(|failure| match failure {
+        Failure::Plain(error) => Error::Plain(error),
+        Failure::Redis(text) => Error::Redis(text),
+        Failure::Lua(text) => Error::redis(format!("ERR user_script: {text}")),
+    })?;
     write(&mut context.reply, &answer);
     Ok(())
 }

@@ -1,0 +1,85 @@
+//! @fastify/rate-limit (npm): a fixed window of hits, which can grow with those beyond it.
+
+use super::answer::{Answer, Failure};
+use super::{Call, lua};
+
+/// The largest integer that every JavaScript number holds, which no window is longer than.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
+
+/// Since 10. `KEYS`: the window. `ARGV`: its length in milliseconds, the limit, `true` to begin anew with each hit
+/// beyond it, `true` to double its length with each. Replies the hits and the milliseconds left.
+pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let (window, limit) = (call.number(0), call.number(1));
+    let (continues, doubles) = (is_true(call, 2), is_true(call, 3));
+    let hits = call.incr_by(0, b"1")?;
+    let beyond = |limit: Option<f64>| match limit {
+        Some(limit) => Ok(hits as f64 > limit),
+        None => Err(Failure::Lua("attempt to compare nil with number")),
+    };
+    let window = if hits == 1 || (continues && beyond(limit)?) {
+        window.ok_or(Failure::NIL_ARGUMENT)?
+    } else if doubles && beyond(limit)? {
+        let exponent = hits as f64 - limit.unwrap_or(0.0) - 1.0;
+        let window = window.ok_or(Failure::Lua("attempt to perform arithmetic on a nil value"))?;
+        (window * exponent.exp2()).min(MAX_SAFE_INTEGER)
+    } else {
+        let left_ms = call.pttl(0)?;
+        return Ok(Answer::integers([hits, left_ms]));
+    };
+    call.expire(0, &lua::argument(window), 1, "pexpire")?;
+    Ok(Answer::integers([hits, lua::integer(window)]))
+}
+
+/// Version 9. `ARGV`: the length, the limit, how many beyond it ban (-1: none do), `true` to begin anew with each beyond it.
+/// Replies the hits, the milliseconds left, and whether it bans.
+pub fn increment_9(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let (window, limit, ban) = (call.number(0), call.number(1), call.number(2));
+    let continues = is_true(call, 3);
+    let hits = call.incr_by(0, b"1")?;
+    let mut left_ms = call.pttl(0)?;
+    let compared = Failure::Lua("attempt to compare nil with number");
+    let begins =
+        left_ms == -1 || (continues && hits as f64 > limit.ok_or_else(|| compared.clone())?);
+    if begins {
+        let window = window.ok_or(Failure::NIL_ARGUMENT)?;
+        call.expire(0, &lua::argument(window), 1, "pexpire")?;
+        left_ms = lua::integer(window);
+    }
+    let bans = match (ban, limit) {
+        (Some(-1.0), _) => false,
+        (Some(ban), Some(limit)) => hits as f64 - limit > ban,
+        (None, Some(_)) => return Err(compared),
+        (_, None) => {
+            return Err(Failure::Lua("attempt to perform arithmetic on a nil value"));
+        }
+    };
+    let bans = if bans {
+        Answer::Integer(1)
+    } else {
+        Answer::Nil
+    };
+    Ok(Answer::Array(vec![
+        Answer::Integer(hits),
+        Answer::Integer(left_ms),
+        bans,
+    ]))
+}
+
+/// Since 11. Replies the hits and the milliseconds left, and changes nothing.
+pub fn peek(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let Some(text) = call.get(0)? else {
+        return Ok(Answer::integers([0, 0]));
+    };
+    let left_ms = call.pttl(0)?.max(0);
+    // A table ends before its first nil.
+    Ok(match lua::number(&text) {
+        Some(hits) => Answer::integers([lua::integer(hits), left_ms]),
+        None => Answer::Array(Vec::new()),
+    })
+}
+
+fn is_true(call: &Call<'_>, index: usize) -> bool {
+    call.arguments
+        .get(index)
+        .is_some_and(|word| *word == b"true")
+}

@@ -1,0 +1,80 @@
+//! limits (PyPI) of Flask-Limiter and slowapi.
+
+use super::answer::{Answer, Failure};
+use super::{Call, lua};
+use crate::plain::Expiry;
+use crate::plain::text::Condition;
+
+const PREVIOUS: usize = 0;
+const CURRENT: usize = 1;
+
+/// The fixed window. `KEYS`: the window. `ARGV`: seconds, amount. Replies the sum.
+pub fn fixed_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let amount = call.number(1).ok_or(Failure::NIL_ARGUMENT)?;
+    let sum = call.incr_by(0, &lua::argument(amount))?;
+    if sum as f64 == amount {
+        let seconds = call.argument(0)?;
+        call.expire(0, seconds, 1000, "expire")?;
+    }
+    Ok(Answer::Integer(sum))
+}
+
+/// The sliding window: two counters, of which the older counts by the part of it that is still inside. `KEYS`: the
+/// previous and the current window. `ARGV`: limit, seconds, amount. Replies 1, or nothing if it does not fit.
+pub fn acquire_sliding_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let (limit, amount) = (call.number(0), call.number(2));
+    let length = call.operand(1)? * 1000.0;
+    let (Some(limit), Some(amount)) = (limit, amount) else {
+        return Err(Failure::Lua("attempt to compare nil with number"));
+    };
+    if amount > limit {
+        return Ok(Answer::Nil);
+    }
+    roll(call, length)?;
+    let previous = call.get_number(PREVIOUS)?.unwrap_or(0.0);
+    let previous_left = call.pttl(PREVIOUS)?.max(0) as f64;
+    let current = call.get_number(CURRENT)?.unwrap_or(0.0);
+    let weighted = (previous * previous_left / length).floor() + current;
+    if weighted + amount > limit {
+        return Ok(Answer::Nil);
+    }
+    let amount = lua::argument(amount);
+    if call.exists(CURRENT)? {
+        call.incr_by(CURRENT, &amount)?;
+    } else {
+        let expiry = expiry(call, length * 2.0)?;
+        call.set(CURRENT, &amount, Condition::Always, expiry)?;
+    }
+    Ok(Answer::Integer(1))
+}
+
+/// Shows the sliding window. `KEYS` as above. `ARGV`: seconds. Replies the counts, as they stand there, and the
+/// milliseconds left of both windows.
+pub fn sliding_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let length = call.operand(0)? * 1000.0;
+    // What it replies is read before the windows roll, and again after it.
+    call.get(PREVIOUS)?;
+    call.get(CURRENT)?;
+    roll(call, length)?;
+    let mut items = Vec::new();
+    for key in [PREVIOUS, CURRENT] {
+        items.push(call.get(key)?.map_or(Answer::Nil, Answer::Bulk));
+        items.push(Answer::Integer(call.pttl(key)?));
+    }
+    Ok(Answer::Array(items))
+}
+
+/// Makes the current window the previous one once its first half, of `length` milliseconds, is over.
+fn roll(call: &mut Call<'_>, length: f64) -> Result<(), Failure> {
+    let left_ms = call.pttl(CURRENT)?;
+    if left_ms > 0 && (left_ms as f64) < length {
+        call.rename(CURRENT, PREVIOUS)?;
+        let expiry = expiry(call, left_ms as f64 + length)?;
+        call.set(CURRENT, b"0", Condition::Always, expiry)?;
+    }
+    Ok(())
+}
+
+fn expiry(call: &Call<'_>, ms: f64) -> Result<Expiry, Failure> {
+    call.expiry(&lua::argument(ms), 1, "set")
+}
