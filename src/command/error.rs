@@ -165,6 +165,15 @@ impl fmt::Display for Error {
             Self::Plain(PlainError::Overflow) => {
                 write!(f, "ERR increment or decrement would overflow")
             }
+            Self::Plain(PlainError::HashValueNotAnInteger) => {
+                write!(f, "ERR hash value is not an integer")
+            }
+            Self::Plain(PlainError::TooLarge) => {
+                write!(
+                    f,
+                    "ERR value must have at most 100000 elements and 16777216 bytes"
+                )
+            }
             Self::Plain(PlainError::TooLong) => {
                 write!(f, "ERR string exceeds maximum allowed size (65536 bytes)")
             }

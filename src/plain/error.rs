@@ -9,6 +9,11 @@ pub enum PlainError {
     NotAnInteger,
     /// The sum does not fit 64 bits.
     Overflow,
+    /// A field of a hash is not a 64-bit integer in its shortest form.
+    HashValueNotAnInteger,
+    /// The value would have more elements than [`super::collection::ELEMENTS_MAX`] or more bytes than
+    /// [`super::collection::BYTES_MAX`].
+    TooLarge,
     /// The value would be longer than [`super::text::TEXT_BYTES_MAX`].
     TooLong,
 }

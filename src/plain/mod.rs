@@ -3,15 +3,22 @@
 //! An operation works on a slot, `&mut Option<Plain>`: what the key holds at `now`, `None` if it does not exist.
 //! It leaves nothing behind whose time is over, and nothing changed when it fails.
 
+pub mod collection;
 pub mod counter;
 pub mod deadline;
 pub mod error;
 pub mod expiry;
+pub mod hash;
+pub mod list;
+pub mod sorted_set;
 pub mod text;
 
 pub use deadline::Deadline;
 pub use error::PlainError;
 pub use expiry::Expiry;
+pub use hash::Hash;
+pub use list::List;
+pub use sorted_set::SortedSet;
 pub use text::Text;
 
 use crate::core::units::{Timestamp, Wait};
@@ -30,6 +37,12 @@ pub struct Plain {
 pub enum Data {
     /// A string: any bytes.
     Text(Text),
+    /// A hash.
+    Hash(Hash),
+    /// A list.
+    List(List),
+    /// A sorted set.
+    SortedSet(Box<SortedSet>),
 }
 
 impl Plain {
@@ -57,6 +70,9 @@ impl Data {
     pub const fn type_name(&self) -> &'static str {
         match self {
             Self::Text(_) => "string",
+            Self::Hash(_) => "hash",
+            Self::List(_) => "list",
+            Self::SortedSet(_) => "zset",
         }
     }
 }

@@ -83,7 +83,6 @@ pub fn get(slot: &Option<Plain>) -> Result<Option<&Text>, PlainError> {
             data: Data::Text(text),
             ..
         }) => Ok(Some(text)),
-        #[expect(unreachable_patterns, reason = "strings are the only type yet")]
         Some(_) => Err(PlainError::WrongType),
         None => Ok(None),
     }
