@@ -7,8 +7,18 @@ pub enum PlainError {
     WrongType,
     /// The value is not a 64-bit integer in its shortest form.
     NotAnInteger,
+    /// The value is not a number as [`super::extended::Extended::parse`] reads it.
+    NotAFloat,
     /// The sum does not fit 64 bits.
     Overflow,
+    /// The sum of two floats is infinite, or none.
+    NotFinite,
+    /// The value of a counter with bounds is infinite.
+    InfiniteValue,
+    /// What a bound would add to a counter does not fit 64 bits.
+    AppliedOverflow,
+    /// What a bound would add to a counter is infinite.
+    AppliedInfinite,
     /// The value would be longer than [`super::text::TEXT_BYTES_MAX`].
     TooLong,
 }

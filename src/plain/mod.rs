@@ -3,10 +3,13 @@
 //! An operation works on a slot, `&mut Option<Plain>`: what the key holds at `now`, `None` if it does not exist.
 //! It leaves nothing behind whose time is over, and nothing changed when it fails.
 
+mod big;
 pub mod counter;
 pub mod deadline;
 pub mod error;
 pub mod expiry;
+pub mod extended;
+pub mod increx;
 pub mod text;
 
 pub use deadline::Deadline;
