@@ -4,6 +4,7 @@
 //! It leaves nothing behind whose time is over, and nothing changed when it fails.
 
 pub mod collection;
+mod big;
 pub mod counter;
 pub mod deadline;
 pub mod error;
@@ -11,6 +12,8 @@ pub mod expiry;
 pub mod hash;
 pub mod list;
 pub mod sorted_set;
+pub mod extended;
+pub mod increx;
 pub mod text;
 
 pub use deadline::Deadline;

@@ -2,6 +2,7 @@
 
 use super::error::PlainError;
 use super::expiry::{self, Expiry};
+use super::extended::Extended;
 use super::{Data, Plain};
 use crate::core::number;
 use crate::core::units::Timestamp;
@@ -58,6 +59,17 @@ impl Text {
 impl From<i64> for Text {
     fn from(integer: i64) -> Self {
         Self(Form::Integer(integer))
+    }
+}
+
+impl From<Extended> for Text {
+    /// The number to 17 decimals, which is never too long.
+    fn from(number: Extended) -> Self {
+        let text = number.to_string().into_bytes();
+        Self(match number::signed_integer(&text) {
+            Some(integer) => Form::Integer(integer),
+            None => Form::Bytes(text.into()),
+        })
     }
 }
 
