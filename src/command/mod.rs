@@ -4,6 +4,7 @@
 //! in [`table`]. Everything else that has to know of it reads the row.
 
 pub mod arguments;
+pub mod collections;
 pub mod connection;
 pub mod context;
 pub mod decide;

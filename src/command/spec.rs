@@ -118,16 +118,25 @@ pub enum Group {
     Server,
     /// MULTI and what goes with it.
     Transactions,
+    /// Hashes.
+    Hash,
+    /// Lists.
+    List,
+    /// Sorted sets.
+    SortedSet,
     /// Known scripts.
     Scripting,
 }
 
 impl Group {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::RateLimit,
         Self::Generic,
         Self::Connection,
+        Self::Hash,
+        Self::List,
+        Self::SortedSet,
         Self::Transactions,
         Self::Scripting,
         Self::Server,
@@ -140,6 +149,9 @@ impl Group {
             Self::Generic => "Keys",
             Self::Connection => "The connection",
             Self::Transactions => "Transactions",
+            Self::Hash => "Hashes",
+            Self::List => "Lists",
+            Self::SortedSet => "Sorted sets",
             Self::Scripting => "Scripts",
             Self::Server => "The server",
         }
@@ -152,6 +164,9 @@ impl Group {
             Self::Generic => Some("keyspace"),
             Self::Connection => Some("connection"),
             Self::Transactions => Some("transaction"),
+            Self::Hash => Some("hash"),
+            Self::List => Some("list"),
+            Self::SortedSet => Some("sortedset"),
             Self::Scripting => Some("scripting"),
             Self::Server => None,
         }
@@ -165,6 +180,9 @@ impl Group {
             Self::Connection => "connection",
             Self::Server => "server",
             Self::Transactions => "transactions",
+            Self::Hash => "hash",
+            Self::List => "list",
+            Self::SortedSet => "sorted-set",
             Self::Scripting => "scripting",
         }
     }

@@ -1,5 +1,6 @@
 //! The table of commands.
 
+use super::collections::{hash, list, sorted_set};
 use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, scan, ttl};
 use super::ratelimit::{
@@ -52,6 +53,36 @@ pub static COMMANDS: &[&Spec] = &[
     &flush::DBSIZE,
     &flush::FLUSHDB,
     &flush::FLUSHALL,
+    // Hashes.
+    &hash::HSET,
+    &hash::HMSET,
+    &hash::HGET,
+    &hash::HMGET,
+    &hash::HGETALL,
+    &hash::HLEN,
+    &hash::HEXISTS,
+    &hash::HDEL,
+    &hash::HINCRBY,
+    // Lists.
+    &list::LPUSH,
+    &list::RPUSH,
+    &list::LLEN,
+    &list::LINDEX,
+    &list::LRANGE,
+    &list::LTRIM,
+    // Sorted sets.
+    &sorted_set::ZADD,
+    &sorted_set::ZINCRBY,
+    &sorted_set::ZREM,
+    &sorted_set::ZCARD,
+    &sorted_set::ZSCORE,
+    &sorted_set::ZCOUNT,
+    &sorted_set::ZRANGE,
+    &sorted_set::ZREVRANGE,
+    &sorted_set::ZRANGEBYSCORE,
+    &sorted_set::ZREVRANGEBYSCORE,
+    &sorted_set::ZREMRANGEBYSCORE,
+    &sorted_set::ZREMRANGEBYRANK,
     // The connection.
     &ping::PING,
     &ping::ECHO,

@@ -34,6 +34,12 @@ impl Size {
         Ok(size)
     }
 
+    /// True if so many elements more, of so many bytes together, fit in any case.
+    pub const fn has_room(self, elements: usize, bytes: usize) -> bool {
+        self.elements.saturating_add(elements) <= ELEMENTS_MAX
+            && self.bytes.saturating_add(bytes) <= BYTES_MAX
+    }
+
     /// With one element less, of so many bytes.
     pub const fn without(self, bytes: usize) -> Self {
         Self {

@@ -45,6 +45,32 @@ impl Hash {
         Ok(is_new)
     }
 
+    /// Sets several fields, or none; how many are new.
+    ///
+    /// # Errors
+    /// As [`Size::with`].
+    pub fn set_all(&mut self, pairs: &[(&[u8], Text)]) -> Result<usize, PlainError> {
+        let bytes = pairs
+            .iter()
+            .map(|(field, text)| bytes_of(field, text))
+            .sum();
+        if !self.size.has_room(pairs.len(), bytes) {
+            let mut copy = self.clone();
+            let added = copy.set_each(pairs)?;
+            *self = copy;
+            return Ok(added);
+        }
+        self.set_each(pairs)
+    }
+
+    fn set_each(&mut self, pairs: &[(&[u8], Text)]) -> Result<usize, PlainError> {
+        let mut added = 0;
+        for (field, text) in pairs {
+            added += usize::from(self.set(field, text.clone())?);
+        }
+        Ok(added)
+    }
+
     /// Removes a field; true if it was there.
     pub fn remove(&mut self, field: &[u8]) -> bool {
         let Some(text) = self.fields.remove(field) else {
@@ -63,8 +89,8 @@ fn bytes_of(field: &[u8], text: &Text) -> usize {
 ///
 /// # Errors
 /// [`PlainError::WrongType`].
-pub fn get(slot: &Option<Plain>) -> Result<Option<&Hash>, PlainError> {
-    match slot {
+pub fn get(plain: Option<&Plain>) -> Result<Option<&Hash>, PlainError> {
+    match plain {
         Some(Plain {
             data: Data::Hash(hash),
             ..
@@ -130,7 +156,10 @@ mod tests {
             change(&mut slot, |hash| hash.set(b"f", text(b"2"))),
             Ok(false)
         );
-        assert_eq!(get(&slot).unwrap().unwrap().get(b"f"), Some(&text(b"2")));
+        assert_eq!(
+            get(slot.as_ref()).unwrap().unwrap().get(b"f"),
+            Some(&text(b"2"))
+        );
         assert_eq!(change(&mut slot, |hash| Ok(hash.remove(b"f"))), Ok(true));
         assert_eq!(slot, None);
     }
@@ -161,7 +190,7 @@ mod tests {
     #[test]
     fn another_type_is_refused() {
         let mut slot = Some(Plain::new(Data::Text(text(b"x"))));
-        assert_eq!(get(&slot), Err(PlainError::WrongType));
+        assert_eq!(get(slot.as_ref()), Err(PlainError::WrongType));
         assert_eq!(add(&mut slot, b"f", 1), Err(PlainError::WrongType));
         assert!(slot.is_some());
     }

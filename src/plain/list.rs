@@ -58,6 +58,19 @@ impl List {
         Ok(())
     }
 
+    /// Checks that so many items more fit.
+    ///
+    /// # Errors
+    /// [`PlainError::TooLarge`].
+    pub fn check_room(&self, more: &[Text]) -> Result<(), PlainError> {
+        let bytes = more.iter().map(|text| text.with_bytes(<[u8]>::len)).sum();
+        if self.size.has_room(more.len(), bytes) {
+            Ok(())
+        } else {
+            Err(PlainError::TooLarge)
+        }
+    }
+
     /// Keeps the items from the place `first` to the place `last`.
     pub fn trim(&mut self, first: i64, last: i64) {
         let kept = places(first, last, self.items.len());
@@ -73,8 +86,8 @@ impl List {
 ///
 /// # Errors
 /// [`PlainError::WrongType`].
-pub fn get(slot: &Option<Plain>) -> Result<Option<&List>, PlainError> {
-    match slot {
+pub fn get(plain: Option<&Plain>) -> Result<Option<&List>, PlainError> {
+    match plain {
         Some(Plain {
             data: Data::List(list),
             ..
@@ -139,7 +152,11 @@ mod tests {
         let mut slot = None;
         change(&mut slot, |list| list.push_front(Text::from(1))).unwrap();
         assert!(slot.is_some());
-        change(&mut slot, |list| Ok(list.trim(1, 0))).unwrap();
+        change(&mut slot, |list| {
+            list.trim(1, 0);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(slot, None);
     }
 }

@@ -3,17 +3,17 @@
 //! An operation works on a slot, `&mut Option<Plain>`: what the key holds at `now`, `None` if it does not exist.
 //! It leaves nothing behind whose time is over, and nothing changed when it fails.
 
-pub mod collection;
 mod big;
+pub mod collection;
 pub mod counter;
 pub mod deadline;
 pub mod error;
 pub mod expiry;
+pub mod extended;
 pub mod hash;
+pub mod increx;
 pub mod list;
 pub mod sorted_set;
-pub mod extended;
-pub mod increx;
 pub mod text;
 
 pub use deadline::Deadline;

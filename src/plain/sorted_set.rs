@@ -147,6 +147,25 @@ impl SortedSet {
         Ok(None)
     }
 
+    /// Calls `f`, which adds at most so many members, of so many bytes together: if it fails nothing has changed.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub fn with_room<R>(
+        &mut self,
+        members: usize,
+        bytes: usize,
+        f: impl FnOnce(&mut Self) -> Result<R, PlainError>,
+    ) -> Result<R, PlainError> {
+        if self.size.has_room(members, bytes) {
+            return f(self);
+        }
+        let mut copy = self.clone();
+        let result = f(&mut copy)?;
+        *self = copy;
+        Ok(result)
+    }
+
     /// Removes a member; true if it was there.
     pub fn remove(&mut self, member: &[u8]) -> bool {
         let Some((member, score)) = self.scores.remove_entry(member) else {
@@ -162,12 +181,24 @@ impl SortedSet {
     }
 }
 
+/// Reads a score as C's `strtod` does, without white space in front; `None` for NaN.
+pub fn parse(text: &[u8]) -> Option<Score> {
+    let text = std::str::from_utf8(text).ok()?;
+    if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        let number = u64::from_str_radix(digits, 16).ok();
+        return number
+            .filter(|_| !digits.starts_with('+'))
+            .map(|number| Score(number as f64));
+    }
+    Score::new(text.parse().ok()?)
+}
+
 /// The sorted set of the key, `None` if it does not exist.
 ///
 /// # Errors
 /// [`PlainError::WrongType`].
-pub fn get(slot: &Option<Plain>) -> Result<Option<&SortedSet>, PlainError> {
-    match slot {
+pub fn get(plain: Option<&Plain>) -> Result<Option<&SortedSet>, PlainError> {
+    match plain {
         Some(Plain {
             data: Data::SortedSet(set),
             ..

@@ -1,9 +1,41 @@
 //! bucket4j (Java): a state that only the library reads, kept by compare-and-swap.
 
-use super::Call;
 use super::answer::{Answer, Failure};
+use super::{Call, Script};
 use crate::plain::Expiry;
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        library: "bucket4j",
+        name: "create for a time",
+        sha1: "c0569386b0382069581dfaa1a8d241140bc0eeb4",
+        sha1_without_indents: "c0569386b0382069581dfaa1a8d241140bc0eeb4",
+        run: create_for,
+    },
+    Script {
+        library: "bucket4j",
+        name: "create",
+        sha1: "1fed031c105d7c0315b3fc2e4a75e697247264f5",
+        sha1_without_indents: "1fed031c105d7c0315b3fc2e4a75e697247264f5",
+        run: create,
+    },
+    Script {
+        library: "bucket4j",
+        name: "replace for a time",
+        sha1: "535b2fd00a12a23393fe15cf99599ecc51cd3007",
+        sha1_without_indents: "535b2fd00a12a23393fe15cf99599ecc51cd3007",
+        run: replace_for,
+    },
+    Script {
+        library: "bucket4j",
+        name: "replace",
+        sha1: "9450de540565d89de15092a716555821601f128b",
+        sha1_without_indents: "9450de540565d89de15092a716555821601f128b",
+        run: replace,
+    },
+];
 
 /// `KEYS`: the bucket. `ARGV`: its state, milliseconds to keep it. Replies 1, or 0 if there is one already.
 pub fn create_for(call: &mut Call<'_>) -> Result<Answer, Failure> {

@@ -1,8 +1,17 @@
 //! fastapi-limiter (PyPI), 0.1: a fixed window of hits.
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[Script {
+    library: "fastapi-limiter 0.1",
+    name: "hit",
+    sha1: "a3f9e982197e9e887f6b5dcb7ec273863bb83aad",
+    sha1_without_indents: "82ce941bd2be9e135204ee71e67be5d87c6410fe",
+    run: hit,
+}];
 
 /// `KEYS`: the window. `ARGV`: limit, length in milliseconds. Replies 0, or the milliseconds left if it is full.
 pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {

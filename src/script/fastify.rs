@@ -1,7 +1,32 @@
 //! @fastify/rate-limit (npm): a fixed window of hits, which can grow with those beyond it.
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        library: "@fastify/rate-limit 10 and later",
+        name: "increment",
+        sha1: "b8a19d47785922bb04e7a9fdb49e90d89be1b8af",
+        sha1_without_indents: "ef5ad2f51a5533ba9c59f65df4d42bbcbe37bc31",
+        run: increment,
+    },
+    Script {
+        library: "@fastify/rate-limit 11",
+        name: "peek",
+        sha1: "4c7d9ef62b3d4f8efd8d11d5d2fd1a56b1e723bc",
+        sha1_without_indents: "bdfe1ab038aa7c67f7b4071dc4491fc0e007c26c",
+        run: peek,
+    },
+    Script {
+        library: "@fastify/rate-limit 9",
+        name: "increment",
+        sha1: "3f481dd9e75a7c63c2facb091af19e1ab17f2cc7",
+        sha1_without_indents: "95b09ef604f97f430debde9e6d47e89fce65de80",
+        run: increment_9,
+    },
+];
 
 /// The largest integer that every JavaScript number holds, which no window is longer than.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;

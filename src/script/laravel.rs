@@ -1,8 +1,34 @@
-//! Laravel (PHP): cache locks and counters, limiters of concurrency.
+//! Laravel (PHP): cache locks and counters, limiters of concurrency. Those of durations are in
+//! [`super::laravel_duration`].
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        library: "Laravel",
+        name: "add to the cache",
+        sha1: "a08c9c69b7c07ae2485190873b90d128a23e502d",
+        sha1_without_indents: "a08c9c69b7c07ae2485190873b90d128a23e502d",
+        run: add,
+    },
+    Script {
+        library: "Laravel",
+        name: "concurrency lock",
+        sha1: "420ca604de4310d8301943a71390ee669720d640",
+        sha1_without_indents: "38b09e99649e267dbd50195c74d3830b800e6064",
+        run: lock,
+    },
+    Script {
+        library: "Laravel",
+        name: "concurrency count",
+        sha1: "817a53172668fd358fc83b7f104147cccda1c466",
+        sha1_without_indents: "eb042f65fa7abee0f709a77fa78b1b571d04d6ff",
+        run: count,
+    },
+];
 
 /// The cache's `add`. `KEYS`: the entry. `ARGV`: its value, seconds to keep it. Replies OK, or nothing if there is one.
 pub fn add(call: &mut Call<'_>) -> Result<Answer, Failure> {
@@ -50,11 +76,4 @@ pub fn count(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let held = (0..call.places.len())
         .filter(|&place| call.get(place).is_ok_and(|holder| holder.is_some()));
     Ok(Answer::Integer(held.count() as i64))
-}
-
-/// Releases a lock. `KEYS`: the lock. `ARGV`: who must hold it. Replies 1, or 0 if it is another's.
-pub fn release(call: &mut Call<'_>) -> Result<Answer, Failure> {
-    let holder = call.get(0)?;
-    let is_ours = holder.is_some_and(|holder| call.arguments.first() == Some(&&*holder));
-    Ok(Answer::Integer(i64::from(is_ours && call.delete(0)?)))
 }

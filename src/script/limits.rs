@@ -1,9 +1,35 @@
-//! limits (PyPI) of Flask-Limiter and slowapi.
+//! limits (PyPI) of Flask-Limiter and slowapi: fixed and sliding windows. The moving window is in
+//! [`super::limits_moving`].
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
 use crate::plain::Expiry;
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        library: "limits",
+        name: "fixed window",
+        sha1: "628bd136a573a06b346879695681af12ccef300f",
+        sha1_without_indents: "95f5d119459f9bea9660e4f956fcbc832896a6c8",
+        run: fixed_window,
+    },
+    Script {
+        library: "limits 5",
+        name: "acquire of the sliding window",
+        sha1: "e8ac2a60cb040b0dbb56815a1e9c6fd032ce62e7",
+        sha1_without_indents: "a20a4edd1ca49d0daacc3b2c26eab755dc4f9d6a",
+        run: acquire_sliding_window,
+    },
+    Script {
+        library: "limits 5",
+        name: "sliding window",
+        sha1: "e7a0a27d4101baabb124af209bb0245197a359a1",
+        sha1_without_indents: "d99e10102ac4ca55279bab0e2053d91c47ef6132",
+        run: sliding_window,
+    },
+];
 
 const PREVIOUS: usize = 0;
 const CURRENT: usize = 1;

@@ -2,6 +2,7 @@
 //! known by the SHA1 of its text, and what is not known is refused. Pure: no clock, no lock, no I/O.
 
 mod answer;
+mod collections;
 mod commands;
 mod digest;
 mod lua;
@@ -9,16 +10,22 @@ mod registry;
 mod table;
 
 // The libraries.
+mod async_ratelimiter;
 mod bucket4j;
 mod django_redis;
 mod fastapi_limiter;
 mod fastify;
 mod kong;
 mod laravel;
+mod laravel_duration;
 mod limits;
+mod limits_moving;
+mod locks;
 mod nest;
+mod pyrate_limiter;
 mod rate_limit_redis;
 mod rate_limiter_flexible;
+mod redis_gcra;
 mod redis_rate;
 mod spring;
 mod throttled;
@@ -30,9 +37,9 @@ use crate::plain::Plain;
 pub use answer::{Answer, Failure};
 pub use digest::{Digest, without_indents};
 pub use registry::{LOADED_MAX, Registry};
-pub use table::SCRIPTS;
+pub use table::scripts;
 
-/// One script of one library: a row of the table.
+/// One script of one library: a row of its family.
 pub struct Script {
     /// The library, with the versions that send it where that matters.
     pub library: &'static str,

@@ -2,8 +2,17 @@
 //! window of hits, and a block for those beyond it.
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[Script {
+    library: "@nest-lab/throttler-storage-redis, nestjs-throttler-storage-redis",
+    name: "hit",
+    sha1: "f1e0da9c495676ab6904eb80db1f2811d5347f58",
+    sha1_without_indents: "f1e0da9c495676ab6904eb80db1f2811d5347f58",
+    run: hit,
+}];
 
 const HITS: usize = 0;
 const BLOCK: usize = 1;

@@ -1,8 +1,40 @@
 //! rate-limit-redis (npm) of express-rate-limit, and hono-rate-limiter's store: a fixed window of hits.
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        library: "rate-limit-redis 6",
+        name: "increment",
+        sha1: "895b92e1712734e1b464999be23953485475357b",
+        sha1_without_indents: "895b92e1712734e1b464999be23953485475357b",
+        run: increment,
+    },
+    Script {
+        library: "rate-limit-redis 3 to 4.2.0, hono-rate-limiter",
+        name: "increment",
+        sha1: "3f424a504987d231baa2e19159bb5def8ad32f87",
+        sha1_without_indents: "3f424a504987d231baa2e19159bb5def8ad32f87",
+        run: increment_3,
+    },
+    Script {
+        library: "rate-limit-redis, hono-rate-limiter",
+        name: "get",
+        sha1: "6aeb97ed6086dcdeafdc6fda3999a0d0e38ec96a",
+        sha1_without_indents: "6aeb97ed6086dcdeafdc6fda3999a0d0e38ec96a",
+        run: get,
+    },
+    Script {
+        library: "rate-limit-redis 4.2.3 to 5",
+        name: "increment",
+        sha1: "81dbecea94d2d10514719b20ed51faf711529d9d",
+        sha1_without_indents: "81dbecea94d2d10514719b20ed51faf711529d9d",
+        run: increment_4_2_3,
+    },
+];
 
 /// Since 6.0. `KEYS`: the window. `ARGV`: its length in milliseconds. Replies the hits and the milliseconds left.
 pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {

@@ -1,8 +1,17 @@
 //! rate-limiter-flexible (npm), RateLimiterRedis: a fixed window that counts points.
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[Script {
+    library: "rate-limiter-flexible",
+    name: "consume",
+    sha1: "a1de965f42e177aa339706bd580f049065eca79a",
+    sha1_without_indents: "a1de965f42e177aa339706bd580f049065eca79a",
+    run: consume,
+}];
 
 /// `KEYS`: the window. `ARGV`: points, seconds. Replies the points consumed and the milliseconds left.
 pub fn consume(call: &mut Call<'_>) -> Result<Answer, Failure> {

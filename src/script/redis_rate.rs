@@ -1,8 +1,26 @@
 //! redis_rate (Go), v10: GCRA with the theoretical arrival time in a string, in seconds since 2017.
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        library: "redis_rate 10",
+        name: "allow",
+        sha1: "f52a5b566060d79fd321d695df55bc918339c4aa",
+        sha1_without_indents: "f0cb026eb514964ea37b87de09904274ec83d63f",
+        run: allow,
+    },
+    Script {
+        library: "redis_rate 10",
+        name: "allow at most",
+        sha1: "054143318f521948424aa25df61d7f7ba835a9d7",
+        sha1_without_indents: "a2125fc4c22b18bac440b87b19a76122c574a95e",
+        run: allow_at_most,
+    },
+];
 
 /// The first second of 2017, since the Unix epoch: near it, floats of seconds resolve microseconds.
 const EPOCH_S: f64 = 1_483_228_800.0;

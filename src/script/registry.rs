@@ -2,7 +2,7 @@
 
 use super::Script;
 use super::digest::{Digest, without_indents};
-use super::table::SCRIPTS;
+use super::table::scripts;
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -18,11 +18,8 @@ static BY_SHA1_WITHOUT_INDENTS: LazyLock<Table> =
     LazyLock::new(|| by(|script| script.sha1_without_indents));
 
 fn by(column: impl Fn(&Script) -> &'static str) -> Table {
-    let digest = |script| Digest::parse(column(script).as_bytes());
-    SCRIPTS
-        .iter()
-        .filter_map(|script| Some((digest(script)?, script)))
-        .collect()
+    let row = |script| Some((Digest::parse(column(script).as_bytes())?, script));
+    scripts().filter_map(row).collect()
 }
 
 /// The scripts of the table, and the digests under which clients have loaded them.

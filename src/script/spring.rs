@@ -1,8 +1,17 @@
 //! Spring Cloud Gateway's RedisRateLimiter: a token bucket in two strings, in whole seconds.
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[Script {
+    library: "Spring Cloud Gateway",
+    name: "take",
+    sha1: "0ad5736ed1c04aae6ec194376c784b89b8c08a7a",
+    sha1_without_indents: "78365cbd621cd16600d2c31e54df4c6545acd429",
+    run: take,
+}];
 
 const TOKENS: usize = 0;
 const TIMESTAMP: usize = 1;

@@ -1,9 +1,27 @@
 //! throttled (Go), v2: compare-and-swap.
 
-use super::Call;
 use super::answer::{Answer, Failure};
+use super::{Call, Script};
 use crate::plain::Expiry;
 use crate::plain::text::Condition;
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        library: "throttled 2, go-redis",
+        name: "compare and swap",
+        sha1: "ebd682e30de074a6919bde872b507734c7c3ebe5",
+        sha1_without_indents: "d8dc9188888310062cd7d11f894c0914e589e5cb",
+        run: compare_and_swap,
+    },
+    Script {
+        library: "throttled 2, redigo",
+        name: "compare and swap",
+        sha1: "6bdec824e189de50c67af6376ce88933ad7728a3",
+        sha1_without_indents: "a9d9f3599e607a4664d77c691da0718bb2cd3a8f",
+        run: compare_and_swap_or_keep,
+    },
+];
 
 /// With go-redis. `KEYS`: the value. `ARGV`: what it must be, what it becomes, seconds to keep it. Replies 1, or 0 if
 /// it is another. The library looks for the text of the error.

@@ -1,7 +1,25 @@
 //! ulule/limiter (Go), v3: a fixed window of hits.
 
 use super::answer::{Answer, Failure};
-use super::{Call, lua};
+use super::{Call, Script, lua};
+
+/// The rows.
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        library: "ulule/limiter 3",
+        name: "increment",
+        sha1: "f74233f556d3f99c50b61169cf8aa8d5deb63fb2",
+        sha1_without_indents: "473ecc4462310992448f225775d8fe9caef68946",
+        run: increment,
+    },
+    Script {
+        library: "ulule/limiter 3",
+        name: "peek",
+        sha1: "566f5c6a17e5fddb9a10bf389f754edd0d899c61",
+        sha1_without_indents: "904c0ecc4c8120d952c733e552d13211be0a26ed",
+        run: peek,
+    },
+];
 
 /// `KEYS`: the window. `ARGV`: hits, length in milliseconds. Replies the sum and the milliseconds left.
 pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {
