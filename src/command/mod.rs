@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod connection;
 pub mod context;
+pub mod deadline;
 pub mod decide;
 pub mod dispatch;
 pub mod error;
@@ -21,5 +22,6 @@ pub mod replay;
 pub mod rules;
 pub mod server;
 pub mod spec;
+pub mod strings;
 pub mod table;
 pub mod transaction;

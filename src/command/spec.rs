@@ -112,6 +112,8 @@ pub enum Group {
     RateLimit,
     /// Keys of any kind.
     Generic,
+    /// Plain strings and counters.
+    String,
     /// The connection itself.
     Connection,
     /// The server.
@@ -122,9 +124,10 @@ pub enum Group {
 
 impl Group {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::RateLimit,
         Self::Generic,
+        Self::String,
         Self::Connection,
         Self::Transactions,
         Self::Server,
@@ -135,6 +138,7 @@ impl Group {
         match self {
             Self::RateLimit => "Limits",
             Self::Generic => "Keys",
+            Self::String => "Plain strings and counters",
             Self::Connection => "The connection",
             Self::Transactions => "Transactions",
             Self::Server => "The server",
@@ -146,6 +150,7 @@ impl Group {
         match self {
             Self::RateLimit => Some("ratelimit"),
             Self::Generic => Some("keyspace"),
+            Self::String => Some("string"),
             Self::Connection => Some("connection"),
             Self::Transactions => Some("transaction"),
             Self::Server => None,
@@ -157,6 +162,7 @@ impl Group {
         match self {
             Self::RateLimit => "ratelimit",
             Self::Generic => "generic",
+            Self::String => "string",
             Self::Connection => "connection",
             Self::Server => "server",
             Self::Transactions => "transactions",

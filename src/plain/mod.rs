@@ -44,6 +44,18 @@ impl Plain {
         }
     }
 
+    /// The string that it is.
+    ///
+    /// # Errors
+    /// [`PlainError::WrongType`].
+    pub fn text(&self) -> Result<&Text, PlainError> {
+        match &self.data {
+            Data::Text(text) => Ok(text),
+            #[expect(unreachable_patterns, reason = "strings are the only type yet")]
+            _ => Err(PlainError::WrongType),
+        }
+    }
+
     /// True once its time is over.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|expires| expires.is_past(now))
