@@ -112,6 +112,8 @@ pub enum Group {
     RateLimit,
     /// Keys of any kind.
     Generic,
+    /// Plain strings and counters.
+    String,
     /// The connection itself.
     Connection,
     /// The server.
@@ -130,13 +132,14 @@ pub enum Group {
 
 impl Group {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::RateLimit,
         Self::Generic,
-        Self::Connection,
+        Self::String,
         Self::Hash,
         Self::List,
         Self::SortedSet,
+        Self::Connection,
         Self::Transactions,
         Self::Scripting,
         Self::Server,
@@ -147,6 +150,7 @@ impl Group {
         match self {
             Self::RateLimit => "Limits",
             Self::Generic => "Keys",
+            Self::String => "Plain strings and counters",
             Self::Connection => "The connection",
             Self::Transactions => "Transactions",
             Self::Hash => "Hashes",
@@ -162,6 +166,7 @@ impl Group {
         match self {
             Self::RateLimit => Some("ratelimit"),
             Self::Generic => Some("keyspace"),
+            Self::String => Some("string"),
             Self::Connection => Some("connection"),
             Self::Transactions => Some("transaction"),
             Self::Hash => Some("hash"),
@@ -177,6 +182,7 @@ impl Group {
         match self {
             Self::RateLimit => "ratelimit",
             Self::Generic => "generic",
+            Self::String => "string",
             Self::Connection => "connection",
             Self::Server => "server",
             Self::Transactions => "transactions",

@@ -2,13 +2,14 @@
 
 use super::collections::{hash, list, sorted_set};
 use super::connection::{auth, client, hello, ping, reset, select};
-use super::keys::{delete, exists, expire, flush, scan, ttl};
+use super::keys::{delete, exists, expire, flush, rename, scan, ttl};
 use super::ratelimit::{
     charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
 use super::scripting::{eval, script};
 use super::server::{command, config, debug, info, save, shutdown, time};
 use super::spec::Spec;
+use super::strings::{counter, get, increx, many, set};
 use super::transaction;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -47,12 +48,33 @@ pub static COMMANDS: &[&Spec] = &[
     &expire::EXPIREAT,
     &expire::PEXPIREAT,
     &expire::PERSIST,
+    &rename::RENAME,
+    &rename::RENAMENX,
     &scan::KEYS,
     &scan::SCAN,
     &scan::RANDOMKEY,
     &flush::DBSIZE,
     &flush::FLUSHDB,
     &flush::FLUSHALL,
+    // Plain strings and counters.
+    &get::GET,
+    &set::SET,
+    &set::SETNX,
+    &set::SETEX,
+    &set::PSETEX,
+    &set::GETSET,
+    &get::GETDEL,
+    &get::GETEX,
+    &many::MGET,
+    &many::MSET,
+    &many::MSETNX,
+    &get::STRLEN,
+    &counter::INCR,
+    &counter::INCRBY,
+    &counter::INCRBYFLOAT,
+    &counter::DECR,
+    &counter::DECRBY,
+    &increx::INCREX,
     // Hashes.
     &hash::HSET,
     &hash::HMSET,

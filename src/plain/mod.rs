@@ -57,6 +57,17 @@ impl Plain {
         }
     }
 
+    /// The string that it is.
+    ///
+    /// # Errors
+    /// [`PlainError::WrongType`].
+    pub fn text(&self) -> Result<&Text, PlainError> {
+        match &self.data {
+            Data::Text(text) => Ok(text),
+            _ => Err(PlainError::WrongType),
+        }
+    }
+
     /// True once its time is over.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|expires| expires.is_past(now))

@@ -90,14 +90,7 @@ pub enum Condition {
 /// # Errors
 /// [`PlainError::WrongType`].
 pub fn get(slot: &Option<Plain>) -> Result<Option<&Text>, PlainError> {
-    match slot {
-        Some(Plain {
-            data: Data::Text(text),
-            ..
-        }) => Ok(Some(text)),
-        Some(_) => Err(PlainError::WrongType),
-        None => Ok(None),
-    }
+    slot.as_ref().map(Plain::text).transpose()
 }
 
 /// Puts a string in the place of whatever plain value there is; false if the condition does not hold.

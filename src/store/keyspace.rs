@@ -214,6 +214,22 @@ impl Store {
         })
     }
 
+    /// Calls `f` with what each of several keys holds, in turn and at one instant: nobody writes to any of them meanwhile.
+    pub fn read_many(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        mut f: impl FnMut(Option<&Value>),
+    ) {
+        match self.existing(database) {
+            Some(shards) => shards.read_many(keys, |value| {
+                f(value.filter(|value| !value.is_forgettable(now)));
+            }),
+            None => keys.iter().for_each(|_| f(None)),
+        }
+    }
+
     /// Calls `f` with what the key holds, `None` if it does not exist at `now`.
     pub fn read<R>(
         &self,
@@ -339,9 +355,14 @@ impl Store {
         sweep
     }
 
-    /// Watches a key for a client.
-    pub fn watch(&self, database: u8, key: &[u8], watch: &Watch) {
+    /// Watches a key for a client, as it is at `now`.
+    pub fn watch(&self, database: u8, key: &[u8], watch: &mut Watch, now: Timestamp) {
         self.watches.add(database, key, watch);
+        // Looked at when it is watched, so that no change is missed in between.
+        let ends = self.read(database, key, now, |value| value?.deadline());
+        if let Some(ends) = ends {
+            watch.ends_at(ends);
+        }
     }
 
     /// Ends a client's watch over all its keys.

@@ -4,7 +4,7 @@ use super::shard;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::{Timestamp, Wait};
-use crate::plain::Plain;
+use crate::plain::{Deadline, Plain};
 
 /// What a key holds: limits and pauses, or a plain value. A key that does not exist and a default value are the
 /// same thing.
@@ -59,6 +59,14 @@ impl Value {
         match self {
             Self::Limit(entry) => Some(entry.forgotten_after(now)),
             Self::Plain(plain) => plain.gone_after(now),
+        }
+    }
+
+    /// When a plain value goes by itself; `None` for one that stays, and for limits, which change all the while.
+    pub fn deadline(&self) -> Option<Deadline> {
+        match self {
+            Self::Limit(_) => None,
+            Self::Plain(plain) => plain.expires,
         }
     }
 
