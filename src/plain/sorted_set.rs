@@ -193,6 +193,16 @@ pub fn parse(text: &[u8]) -> Option<Score> {
     Score::new(text.parse().ok()?)
 }
 
+/// Reads one end of a range of scores, of which Redis takes more: also white space in front, and nothing for 0.
+pub fn parse_bound(text: &[u8]) -> Option<Score> {
+    let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+    let blank = text.iter().take_while(|byte| is_space(byte)).count();
+    if blank == text.len() {
+        return Some(Score(0.0)).filter(|_| text.is_empty());
+    }
+    parse(&text[blank..])
+}
+
 /// The sorted set of the key, `None` if it does not exist.
 ///
 /// # Errors

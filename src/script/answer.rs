@@ -1,5 +1,6 @@
 //! What a script replies. The types are those that Redis makes of Lua's: a library tells them apart.
 
+use super::lua;
 use crate::plain::PlainError;
 use std::borrow::Cow;
 
@@ -19,9 +20,19 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// A table of integers.
-    pub fn integers(values: impl IntoIterator<Item = i64>) -> Self {
-        Self::Array(values.into_iter().map(Self::Integer).collect())
+    /// A number.
+    pub fn number(value: f64) -> Self {
+        Self::Integer(lua::integer(value))
+    }
+
+    /// A table of numbers.
+    pub fn numbers(values: impl IntoIterator<Item = f64>) -> Self {
+        Self::Array(values.into_iter().map(Self::number).collect())
+    }
+
+    /// 1 for true. In Lua's replies false is nothing, so this is for scripts that say 0 themselves.
+    pub const fn one_or_zero(value: bool) -> Self {
+        Self::Integer(value as i64)
     }
 }
 

@@ -35,7 +35,7 @@ pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let reply = |left: f64, oldest: Option<f64>| {
         let reset_us = oldest.ok_or(NO_NUMBER)? + length;
         let numbers = [left, (reset_us / 1000.0).floor(), limit];
-        Ok(Answer::integers(numbers.map(lua::integer)))
+        Ok(Answer::numbers(numbers))
     };
     if left <= 0.0 {
         return reply(0.0, oldest);

@@ -52,7 +52,7 @@ pub fn create(call: &mut Call<'_>) -> Result<Answer, Failure> {
 fn create_with(call: &mut Call<'_>, expiry: Expiry) -> Result<Answer, Failure> {
     let state = call.argument(0)?;
     let set = call.set(0, state, Condition::Absent, expiry)?;
-    Ok(Answer::Integer(i64::from(set)))
+    Ok(Answer::one_or_zero(set))
 }
 
 /// `KEYS`: the bucket. `ARGV`: the state it must have, the new one, milliseconds to keep it. Replies 1, or 0 if it

@@ -14,7 +14,7 @@ fn score(text: &[u8]) -> Result<Score, Failure> {
 
 /// The scores from `least` to `most`, each as an argument of a command.
 pub fn scores(least: &[u8], most: &[u8]) -> Result<Scores, Failure> {
-    let bound = |text| sorted_set::parse(text).map(Bound::Included);
+    let bound = |text| sorted_set::parse_bound(text).map(Bound::Included);
     match (bound(least), bound(most)) {
         (Some(least), Some(most)) => Ok(Scores { least, most }),
         _ => Err(Failure::Redis("ERR min or max is not a float".into())),
@@ -40,17 +40,27 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// `HINCRBY`.
-    pub fn hincr_by(&mut self, key: usize, field: &[u8], by: i64) -> Result<i64, Failure> {
-        Ok(hash::add(self.key(key)?, field, by)?)
+    /// `HINCRBY`, as Lua sees its reply.
+    pub fn hincr_by(&mut self, key: usize, field: &[u8], by: i64) -> Result<f64, Failure> {
+        Ok(hash::add(self.key(key)?, field, by)? as f64)
     }
 
     /// `LINDEX` of a place that the script has computed.
     pub fn lindex(&mut self, key: usize, place: f64) -> Result<Option<Vec<u8>>, Failure> {
-        let place = integer(&lua::argument(place))?;
-        let list = list::get(self.key(key)?.as_ref())?;
-        let text = list.and_then(|list| list.at(place));
+        // Of a key that does not exist it takes anything for a place.
+        let Some(list) = list::get(self.key(key)?.as_ref())? else {
+            return Ok(None);
+        };
+        let text = list.at(integer(&lua::argument(place))?);
         Ok(text.map(|text| text.with_bytes(<[u8]>::to_vec)))
+    }
+
+    /// `LRANGE` from place 0 to one that the script has computed.
+    pub fn lrange_to(&mut self, key: usize, last: f64) -> Result<Vec<Vec<u8>>, Failure> {
+        let last = integer(&lua::argument(last))?;
+        let list = list::get(self.key(key)?.as_ref())?;
+        let range = list.into_iter().flat_map(|list| list.range(0, last));
+        Ok(range.map(|text| text.with_bytes(<[u8]>::to_vec)).collect())
     }
 
     /// `LPUSH` of one element.

@@ -28,10 +28,10 @@ impl Call<'_> {
         Ok(self.get(key)?.and_then(|text| lua::number(&text)))
     }
 
-    /// `INCRBY`.
-    pub fn incr_by(&mut self, key: usize, by: &[u8]) -> Result<i64, Failure> {
+    /// `INCRBY`, as Lua sees its reply: beyond 2^53 rounded.
+    pub fn incr_by(&mut self, key: usize, by: &[u8]) -> Result<f64, Failure> {
         let by = integer(by)?;
-        Ok(counter::add(self.key(key)?, by)?)
+        Ok(counter::add(self.key(key)?, by)? as f64)
     }
 
     /// `EXISTS`.
@@ -44,13 +44,14 @@ impl Call<'_> {
         Ok(self.key(key)?.take().is_some())
     }
 
-    /// `PTTL`: -1 for a key that stays, -2 for none.
-    pub fn pttl(&mut self, key: usize) -> Result<i64, Failure> {
+    /// `PTTL`, as Lua sees its reply: -1 for a key that stays, -2 for none.
+    pub fn pttl(&mut self, key: usize) -> Result<f64, Failure> {
         let now = self.now;
-        Ok(match self.key(key)? {
+        let left_ms = match self.key(key)? {
             Some(plain) => plain.gone_after(now).map_or(-1, |left| left.ceil_ms()),
             None => -2,
-        })
+        };
+        Ok(left_ms as f64)
     }
 
     /// `SET`, which takes the place of any plain value; false if the condition does not hold.

@@ -32,5 +32,5 @@ pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {
 /// The same, also for a counter that does not exist.
 pub fn increment_or_create(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let by = call.argument(0)?;
-    Ok(Answer::Integer(call.incr_by(0, by)?))
+    Ok(Answer::number(call.incr_by(0, by)?))
 }

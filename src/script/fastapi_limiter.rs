@@ -23,7 +23,7 @@ pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let hits = hits.ok_or(Failure::Lua("attempt to compare number with nil"))?;
     if hits > 0.0 {
         if hits + 1.0 > limit.ok_or(Failure::Lua("attempt to compare nil with number"))? {
-            return Ok(Answer::Integer(call.pttl(0)?));
+            return Ok(Answer::number(call.pttl(0)?));
         }
         call.incr_by(0, b"1")?;
     } else {

@@ -38,21 +38,21 @@ pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let (continues, doubles) = (is_true(call, 2), is_true(call, 3));
     let hits = call.incr_by(0, b"1")?;
     let beyond = |limit: Option<f64>| match limit {
-        Some(limit) => Ok(hits as f64 > limit),
+        Some(limit) => Ok(hits > limit),
         None => Err(Failure::Lua("attempt to compare nil with number")),
     };
-    let window = if hits == 1 || (continues && beyond(limit)?) {
+    let window = if hits == 1.0 || (continues && beyond(limit)?) {
         window.ok_or(Failure::NIL_ARGUMENT)?
     } else if doubles && beyond(limit)? {
-        let exponent = hits as f64 - limit.unwrap_or(0.0) - 1.0;
+        let exponent = hits - limit.unwrap_or(0.0) - 1.0;
         let window = window.ok_or(Failure::Lua("attempt to perform arithmetic on a nil value"))?;
         (window * exponent.exp2()).min(MAX_SAFE_INTEGER)
     } else {
         let left_ms = call.pttl(0)?;
-        return Ok(Answer::integers([hits, left_ms]));
+        return Ok(Answer::numbers([hits, left_ms]));
     };
     call.expire(0, &lua::argument(window), 1, "pexpire")?;
-    Ok(Answer::integers([hits, lua::integer(window)]))
+    Ok(Answer::numbers([hits, window]))
 }
 
 /// Version 9. `ARGV`: the length, the limit, how many beyond it ban (-1: none do), `true` to begin anew with each beyond it.
@@ -63,16 +63,15 @@ pub fn increment_9(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let hits = call.incr_by(0, b"1")?;
     let mut left_ms = call.pttl(0)?;
     let compared = Failure::Lua("attempt to compare nil with number");
-    let begins =
-        left_ms == -1 || (continues && hits as f64 > limit.ok_or_else(|| compared.clone())?);
+    let begins = left_ms == -1.0 || (continues && hits > limit.ok_or_else(|| compared.clone())?);
     if begins {
         let window = window.ok_or(Failure::NIL_ARGUMENT)?;
         call.expire(0, &lua::argument(window), 1, "pexpire")?;
-        left_ms = lua::integer(window);
+        left_ms = window;
     }
     let bans = match (ban, limit) {
         (Some(-1.0), _) => false,
-        (Some(ban), Some(limit)) => hits as f64 - limit > ban,
+        (Some(ban), Some(limit)) => hits - limit > ban,
         (None, Some(_)) => return Err(compared),
         (_, None) => {
             return Err(Failure::Lua("attempt to perform arithmetic on a nil value"));
@@ -84,8 +83,8 @@ pub fn increment_9(call: &mut Call<'_>) -> Result<Answer, Failure> {
         Answer::Nil
     };
     Ok(Answer::Array(vec![
-        Answer::Integer(hits),
-        Answer::Integer(left_ms),
+        Answer::number(hits),
+        Answer::number(left_ms),
         bans,
     ]))
 }
@@ -93,12 +92,12 @@ pub fn increment_9(call: &mut Call<'_>) -> Result<Answer, Failure> {
 /// Since 11. Replies the hits and the milliseconds left, and changes nothing.
 pub fn peek(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let Some(text) = call.get(0)? else {
-        return Ok(Answer::integers([0, 0]));
+        return Ok(Answer::numbers([0.0, 0.0]));
     };
-    let left_ms = call.pttl(0)?.max(0);
+    let left_ms = call.pttl(0)?.max(0.0);
     // A table ends before its first nil.
     Ok(match lua::number(&text) {
-        Some(hits) => Answer::integers([lua::integer(hits), left_ms]),
+        Some(hits) => Answer::numbers([hits, left_ms]),
         None => Answer::Array(Vec::new()),
     })
 }

@@ -24,12 +24,11 @@ pub const SCRIPTS: &[Script] = &[
 /// Counts a hit. `KEYS`: the window. `ARGV`: seconds. Replies how many there were before.
 pub fn usage(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let hits = call.incr_by(0, b"1")?;
-    if hits == 1 {
+    if hits == 1.0 {
         let seconds = call.argument(0)?;
         call.expire(0, seconds, 1000, "expire")?;
     }
-    // The script computes in floats.
-    Ok(Answer::Integer(lua::integer(hits as f64 - 1.0)))
+    Ok(Answer::number(hits - 1.0))
 }
 
 /// Adds what a node has counted by itself. `KEYS`: the window. `ARGV`: hits, the second since the Unix epoch at which

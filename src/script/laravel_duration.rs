@@ -25,7 +25,7 @@ pub const SCRIPTS: &[Script] = &[
 /// Replies 1 or nothing, the end of the window, and how many are left.
 pub fn acquire(call: &mut Call<'_>) -> Result<Answer, Failure> {
     if call.exists(0)? && is_in_window(call)? {
-        let count = call.hincr_by(0, b"count", 1)? as f64;
+        let count = call.hincr_by(0, b"count", 1)?;
         let limit = call
             .number(3)
             .ok_or(Failure::Lua("attempt to compare nil with number"))?;
@@ -47,8 +47,8 @@ pub fn acquire(call: &mut Call<'_>) -> Result<Answer, Failure> {
     call.hset(0, &fields)?;
     let seconds = lua::argument(call.operand(2)? * 2.0);
     let set = call.expire(0, &seconds, 1000, "expire")?;
-    let left = lua::integer(call.operand(3)? - 1.0);
-    Ok(Answer::integers([i64::from(set), lua::integer(end), left]))
+    let left = call.operand(3)? - 1.0;
+    Ok(Answer::numbers([f64::from(set), end, left]))
 }
 
 /// The same without counting. Replies the end of the window and how many are left; 0 and the end of one that would
@@ -58,7 +58,7 @@ pub fn look(call: &mut Call<'_>) -> Result<Answer, Failure> {
         let end = call.hget(0, b"end")?.map_or(Answer::Nil, Answer::Bulk);
         return Ok(Answer::Array(vec![end, left(call)?]));
     }
-    Ok(Answer::integers([0, lua::integer(end(call)?)]))
+    Ok(Answer::numbers([0.0, end(call)?]))
 }
 
 /// Lua compares the times as the texts that they are.
@@ -83,5 +83,5 @@ fn left(call: &mut Call<'_>) -> Result<Answer, Failure> {
         .hget(0, b"count")?
         .and_then(|count| lua::number(&count));
     let left = call.operand(3)? - count.ok_or(NO_NUMBER)?;
-    Ok(Answer::Integer(lua::integer(left)))
+    Ok(Answer::number(left))
 }

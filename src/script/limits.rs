@@ -38,11 +38,11 @@ const CURRENT: usize = 1;
 pub fn fixed_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let amount = call.number(1).ok_or(Failure::NIL_ARGUMENT)?;
     let sum = call.incr_by(0, &lua::argument(amount))?;
-    if sum as f64 == amount {
+    if sum == amount {
         let seconds = call.argument(0)?;
         call.expire(0, seconds, 1000, "expire")?;
     }
-    Ok(Answer::Integer(sum))
+    Ok(Answer::number(sum))
 }
 
 /// The sliding window: two counters, of which the older counts by the part of it that is still inside. `KEYS`: the
@@ -58,7 +58,7 @@ pub fn acquire_sliding_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
     }
     roll(call, length)?;
     let previous = call.get_number(PREVIOUS)?.unwrap_or(0.0);
-    let previous_left = call.pttl(PREVIOUS)?.max(0) as f64;
+    let previous_left = call.pttl(PREVIOUS)?.max(0.0);
     let current = call.get_number(CURRENT)?.unwrap_or(0.0);
     let weighted = (previous * previous_left / length).floor() + current;
     if weighted + amount > limit {
@@ -85,7 +85,7 @@ pub fn sliding_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let mut items = Vec::new();
     for key in [PREVIOUS, CURRENT] {
         items.push(call.get(key)?.map_or(Answer::Nil, Answer::Bulk));
-        items.push(Answer::Integer(call.pttl(key)?));
+        items.push(Answer::number(call.pttl(key)?));
     }
     Ok(Answer::Array(items))
 }
@@ -93,9 +93,9 @@ pub fn sliding_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
 /// Makes the current window the previous one once its first half, of `length` milliseconds, is over.
 fn roll(call: &mut Call<'_>, length: f64) -> Result<(), Failure> {
     let left_ms = call.pttl(CURRENT)?;
-    if left_ms > 0 && (left_ms as f64) < length {
+    if left_ms > 0.0 && left_ms < length {
         call.rename(CURRENT, PREVIOUS)?;
-        let expiry = expiry(call, left_ms as f64 + length)?;
+        let expiry = expiry(call, left_ms + length)?;
         call.set(CURRENT, b"0", Condition::Always, expiry)?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::{Call, Script, lua};
+use std::cmp::Ordering;
 
 /// The rows.
 pub const SCRIPTS: &[Script] = &[
@@ -17,7 +18,14 @@ pub const SCRIPTS: &[Script] = &[
         name: "acquire of the moving window",
         sha1: "19c9778cd6391e2ee9f90aa518bf56256d15b4ae",
         sha1_without_indents: "08c2e1713738c732dc95e0ddffcc627b6682d0c6",
-        run: acquire,
+        run: acquire_3_6,
+    },
+    Script {
+        library: "limits 3.6",
+        name: "moving window",
+        sha1: "3136f0028c572d2959b5cdc5ec15b287fab6a9ff",
+        sha1_without_indents: "65445073eabcac31f9bf17169b048f5f1af7b26d",
+        run: get_3_6,
     },
     Script {
         library: "limits 5",
@@ -28,9 +36,20 @@ pub const SCRIPTS: &[Script] = &[
     },
 ];
 
-/// Since 3.6. `KEYS`: the list. `ARGV`: now in seconds, limit, seconds, amount. Replies 1, or nothing if it does
-/// not fit.
+/// Version 5. `KEYS`: the list. `ARGV`: now in seconds, limit, seconds, amount. Replies 1, or nothing if it does not
+/// fit.
 pub fn acquire(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    // It gathers what it pushes in a table first, and a table of nothing is empty.
+    let has_time = call.number(0).is_some();
+    acquire_and_push(call, has_time)
+}
+
+/// 3.6 to 4, the same one by one.
+pub fn acquire_3_6(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    acquire_and_push(call, true)
+}
+
+fn acquire_and_push(call: &mut Call<'_>, pushes: bool) -> Result<Answer, Failure> {
     let (now, limit) = (call.number(0), call.number(1));
     let (length, amount) = (call.number(2), call.number(3));
     let (Some(limit), Some(amount)) = (limit, amount) else {
@@ -50,7 +69,7 @@ pub fn acquire(call: &mut Call<'_>) -> Result<Answer, Failure> {
         }
     }
     let mut pushed = 1.0;
-    while pushed <= amount {
+    while pushes && pushed <= amount {
         let now = lua::argument(now.ok_or(Failure::NIL_ARGUMENT)?);
         call.lpush(0, &now)?;
         pushed += 1.0;
@@ -59,6 +78,34 @@ pub fn acquire(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let seconds = lua::argument(length.ok_or(Failure::NIL_ARGUMENT)?);
     call.expire(0, &seconds, 1000, "expire")?;
     Ok(Answer::Integer(1))
+}
+
+/// 3.6. `KEYS`: the list. `ARGV`: the time that the window begins at, limit. Replies the latest time in it and how
+/// many there are, or an empty table.
+pub fn get_3_6(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let last = call.number(1).ok_or(Failure::NIL_ARGUMENT)?;
+    let times = call.lrange_to(0, last)?;
+    let begin = call.number(0);
+    let (mut latest, mut count) = (None, 0.0);
+    for time in times {
+        let (Some(time), Some(begin)) = (lua::number(&time), begin) else {
+            return Err(Failure::Lua("attempt to compare number with nil"));
+        };
+        // Not what is earlier, and not NaN.
+        if !matches!(
+            time.partial_cmp(&begin),
+            Some(Ordering::Greater | Ordering::Equal)
+        ) {
+            break;
+        }
+        count += 1.0;
+        latest = latest.or(Some(time));
+    }
+    // A table ends before its first nil.
+    Ok(match latest {
+        Some(latest) => Answer::numbers([latest, count]),
+        None => Answer::Array(Vec::new()),
+    })
 }
 
 /// Version 5. `KEYS`: the list. `ARGV`: the time that the window begins at, limit. Replies the oldest time in it and how many
@@ -85,9 +132,8 @@ pub fn get(call: &mut Call<'_>) -> Result<Answer, Failure> {
     };
     let oldest = call.lindex(0, place)?.and_then(|time| lua::number(&time));
     let oldest = oldest.map_or(b"nil".to_vec(), lua::text);
-    let count = lua::integer(place + 1.0);
     Ok(Answer::Array(vec![
         Answer::Bulk(oldest),
-        Answer::Integer(count),
+        Answer::number(place + 1.0),
     ]))
 }

@@ -74,7 +74,7 @@ pub const SCRIPTS: &[Script] = &[
 /// Releases a lock. `KEYS`: the lock. `ARGV`: who must hold it. Replies 1, or 0 if it is another's.
 pub fn release(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let is_ours = is_ours(call)?;
-    Ok(Answer::Integer(i64::from(is_ours && call.delete(0)?)))
+    Ok(Answer::one_or_zero(is_ours && call.delete(0)?))
 }
 
 /// Holds a lock for longer. `ARGV`: who must hold it, milliseconds from now. Replies 1, or 0 if it is another's.
@@ -94,12 +94,12 @@ pub fn extend(call: &mut Call<'_>) -> Result<Answer, Failure> {
         return Ok(Answer::Integer(0));
     }
     let left_ms = call.pttl(0)?;
-    if left_ms < 0 {
+    if left_ms < 0.0 {
         return Ok(Answer::Integer(0));
     }
     let adds = call.arguments.get(2).is_some_and(|word| *word == b"0");
     let ms = if adds {
-        lua::argument(call.operand(1)? + left_ms as f64)
+        lua::argument(call.operand(1)? + left_ms)
     } else {
         call.argument(1)?.to_vec()
     };

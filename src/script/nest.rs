@@ -24,15 +24,15 @@ pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let window = || window.ok_or(Failure::NIL_ARGUMENT);
     let mut hits = call.incr_by(HITS, b"1")?;
     let mut left_ms = call.pttl(HITS)?;
-    if left_ms <= 0 {
+    if left_ms <= 0.0 {
         call.expire(HITS, &lua::argument(window()?), 1, "pexpire")?;
-        left_ms = lua::integer(window()?);
+        left_ms = window()?;
     }
     let mut blocked = call.get(BLOCK)?.is_some();
     let mut block_left = 0.0;
     if blocked {
-        block_left = call.pttl(BLOCK)? as f64;
-    } else if hits as f64 > limit.ok_or(Failure::Lua("attempt to compare nil with number"))? {
+        block_left = call.pttl(BLOCK)?;
+    } else if hits > limit.ok_or(Failure::Lua("attempt to compare nil with number"))? {
         let block = block.ok_or(Failure::NIL_ARGUMENT)?;
         let expiry = call.expiry(&lua::argument(block), 1, "set")?;
         call.set(BLOCK, b"1", Condition::Always, expiry)?;
@@ -43,13 +43,13 @@ pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {
         call.delete(BLOCK)?;
         let expiry = call.expiry(&lua::argument(window()?), 1, "set")?;
         call.set(HITS, b"1", Condition::Always, expiry)?;
-        (hits, left_ms, blocked) = (1, lua::integer(window()?), false);
+        (hits, left_ms, blocked) = (1.0, window()?, false);
     }
-    let block_left_ms = lua::integer(block_left);
-    Ok(Answer::integers([
+    let block_left_ms = block_left;
+    Ok(Answer::numbers([
         hits,
         left_ms,
-        i64::from(blocked),
+        f64::from(blocked),
         block_left_ms,
     ]))
 }

@@ -35,10 +35,7 @@ pub fn put(call: &mut Call<'_>) -> Result<Answer, Failure> {
                 None
             };
             let time = blocking.map_or(-1.0, |(_, score)| score);
-            return Ok(Answer::integers([
-                lua::integer(rate - 1.0),
-                lua::integer(time),
-            ]));
+            return Ok(Answer::numbers([rate - 1.0, time]));
         }
         rate += 1.0;
     }
@@ -53,5 +50,5 @@ pub fn put(call: &mut Call<'_>) -> Result<Answer, Failure> {
         call.zadd(0, now, &member)?;
         number += 1.0;
     }
-    Ok(Answer::integers([-1, -1]))
+    Ok(Answer::numbers([-1.0, -1.0]))
 }

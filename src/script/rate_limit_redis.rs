@@ -39,40 +39,40 @@ pub const SCRIPTS: &[Script] = &[
 /// Since 6.0. `KEYS`: the window. `ARGV`: its length in milliseconds. Replies the hits and the milliseconds left.
 pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let left_ms = call.pttl(0)?;
-    if left_ms <= 0 {
+    if left_ms <= 0.0 {
         return begin(call, 0);
     }
     let hits = call.incr_by(0, b"1")?;
-    Ok(Answer::integers([hits, left_ms]))
+    Ok(Answer::numbers([hits, left_ms]))
 }
 
 /// 4.2.3 to 5. `ARGV`: `1` to begin anew with each hit, the length.
 pub fn increment_4_2_3(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let left_ms = call.pttl(0)?;
-    if left_ms <= 0 {
+    if left_ms <= 0.0 {
         return begin(call, 1);
     }
     let hits = call.incr_by(0, b"1")?;
     if resets(call) {
         return prolong(call, hits);
     }
-    Ok(Answer::integers([hits, left_ms]))
+    Ok(Answer::numbers([hits, left_ms]))
 }
 
 /// Up to 4.2.0. `ARGV` as in 4.2.3.
 pub fn increment_3(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let hits = call.incr_by(0, b"1")?;
     let left_ms = call.pttl(0)?;
-    if left_ms <= 0 || resets(call) {
+    if left_ms <= 0.0 || resets(call) {
         return prolong(call, hits);
     }
-    Ok(Answer::integers([hits, left_ms]))
+    Ok(Answer::numbers([hits, left_ms]))
 }
 
 /// Replies the hits, as they stand there, and the milliseconds left.
 pub fn get(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let hits = call.get(0)?.map_or(Answer::Nil, Answer::Bulk);
-    Ok(Answer::Array(vec![hits, Answer::Integer(call.pttl(0)?)]))
+    Ok(Answer::Array(vec![hits, Answer::number(call.pttl(0)?)]))
 }
 
 fn resets(call: &Call<'_>) -> bool {
@@ -84,11 +84,11 @@ fn begin(call: &mut Call<'_>, length: usize) -> Result<Answer, Failure> {
     let window = call.number(length).ok_or(Failure::NIL_ARGUMENT)?;
     let expiry = call.expiry(&lua::argument(window), 1, "set")?;
     call.set(0, b"1", Condition::Always, expiry)?;
-    Ok(Answer::integers([1, lua::integer(window)]))
+    Ok(Answer::numbers([1.0, window]))
 }
 
-fn prolong(call: &mut Call<'_>, hits: i64) -> Result<Answer, Failure> {
+fn prolong(call: &mut Call<'_>, hits: f64) -> Result<Answer, Failure> {
     let window = call.number(1).ok_or(Failure::NIL_ARGUMENT)?;
     call.expire(0, &lua::argument(window), 1, "pexpire")?;
-    Ok(Answer::integers([hits, lua::integer(window)]))
+    Ok(Answer::numbers([hits, window]))
 }

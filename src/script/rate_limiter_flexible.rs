@@ -1,7 +1,7 @@
 //! rate-limiter-flexible (npm), RateLimiterRedis: a fixed window that counts points.
 
 use super::answer::{Answer, Failure};
-use super::{Call, Script, lua};
+use super::{Call, Script};
 use crate::plain::text::Condition;
 
 /// The rows.
@@ -22,9 +22,9 @@ pub fn consume(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let consumed = call.incr_by(0, points)?;
     let mut left_ms = call.pttl(0)?;
     // A key without an end is one that somebody else has set.
-    if left_ms == -1 {
+    if left_ms == -1.0 {
         call.expire(0, seconds, 1000, "expire")?;
-        left_ms = lua::integer(1000.0 * call.operand(1)?);
+        left_ms = 1000.0 * call.operand(1)?;
     }
-    Ok(Answer::integers([consumed, left_ms]))
+    Ok(Answer::numbers([consumed, left_ms]))
 }

@@ -46,9 +46,9 @@ pub fn limit(call: &mut Call<'_>) -> Result<Answer, Failure> {
     };
     Ok(Answer::Array(vec![
         Answer::Integer(limited),
-        Answer::Integer(lua::integer(remaining)),
-        Answer::Integer(lua::integer(retry)),
-        Answer::Integer(lua::integer(reset)),
+        Answer::number(remaining),
+        Answer::number(retry),
+        Answer::number(reset),
         Answer::Bulk(lua::text(difference)),
         Answer::Bulk(lua::text(interval)),
     ]))

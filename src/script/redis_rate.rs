@@ -109,8 +109,8 @@ pub fn allow_at_most(call: &mut Call<'_>) -> Result<Answer, Failure> {
 
 fn reply(allowed: f64, remaining: f64, retry_after: f64, reset_after: f64) -> Answer {
     Answer::Array(vec![
-        Answer::Integer(lua::integer(allowed)),
-        Answer::Integer(lua::integer(remaining)),
+        Answer::number(allowed),
+        Answer::number(remaining),
         Answer::Bulk(lua::text(retry_after)),
         Answer::Bulk(lua::text(reset_after)),
     ])

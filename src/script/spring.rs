@@ -39,5 +39,5 @@ pub fn take(call: &mut Call<'_>) -> Result<Answer, Failure> {
         call.set(TOKENS, &lua::argument(left), Condition::Always, expiry)?;
         call.set(TIMESTAMP, &lua::argument(now), Condition::Always, expiry)?;
     }
-    Ok(Answer::integers([i64::from(allowed), lua::integer(left)]))
+    Ok(Answer::numbers([f64::from(allowed), left]))
 }

@@ -51,5 +51,5 @@ pub fn compare_and_swap_or_keep(call: &mut Call<'_>) -> Result<Answer, Failure> 
         let value = call.argument(1)?;
         call.set(0, value, Condition::Always, Expiry::Clear)?;
     }
-    Ok(Answer::Integer(i64::from(is_as_told)))
+    Ok(Answer::one_or_zero(is_as_told))
 }

@@ -26,26 +26,26 @@ pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let (hits, length) = (call.number(0), call.number(1));
     let by = call.argument(0)?;
     let sum = call.incr_by(0, by)?;
-    if Some(sum as f64) != hits {
-        return Ok(Answer::integers([sum, call.pttl(0)?]));
+    if Some(sum) != hits {
+        return Ok(Answer::numbers([sum, call.pttl(0)?]));
     }
     let length = length.ok_or(Failure::Lua("attempt to compare number with nil"))?;
     if length > 0.0 {
         let ms = call.argument(1)?;
         call.expire(0, ms, 1, "pexpire")?;
     }
-    Ok(Answer::integers([sum, lua::integer(length)]))
+    Ok(Answer::numbers([sum, length]))
 }
 
 /// Replies the hits and the milliseconds left, and changes nothing.
 pub fn peek(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let Some(hits) = call.get(0)? else {
-        return Ok(Answer::integers([0, 0]));
+        return Ok(Answer::numbers([0.0, 0.0]));
     };
     let left_ms = call.pttl(0)?;
     // A table ends before its first nil.
     Ok(match lua::number(&hits) {
-        Some(hits) => Answer::integers([lua::integer(hits), left_ms]),
+        Some(hits) => Answer::numbers([hits, left_ms]),
         None => Answer::Array(Vec::new()),
     })
 }

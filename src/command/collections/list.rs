@@ -44,11 +44,7 @@ pub const LLEN: Spec = Spec {
     summary: "Count the elements of a list",
     arguments: &[Argument::key("key")],
     reply: "How many there are; 0 for a key that does not exist.",
-    ..row("LLEN", READ, Arity::exactly(2), |context, arguments| {
-        read(context, arguments, |list, reply| {
-            reply.integer(list.map_or(0, List::len) as i64)
-        })
-    })
+    ..row("LLEN", READ, Arity::exactly(2), |context, arguments| XX)
 };
 
 /// The row of LINDEX.
@@ -61,12 +57,17 @@ pub const LINDEX: Spec = Spec {
         Flags::READONLY,
         Arity::exactly(3),
         |context, arguments| {
-            let place = number::required(arguments.get(2).unwrap_or_default())?;
             read(context, arguments, |list, reply| {
-                match list.and_then(|list| list.at(place)) {
+                // As in Redis, of a key that does not exist it takes anything for a place.
+                let text = match list {
+                    Some(list) => list.at(number::required(&arguments[2])?),
+                    None => None,
+                };
+                match text {
                     Some(text) => text.with_bytes(|bytes| reply.bulk(bytes)),
                     None => reply.null(),
                 }
+                Ok(())
             })
         },
     )
@@ -89,6 +90,7 @@ pub const LRANGE: Spec = Spec {
                 for text in items.into_iter().flatten() {
                     text.with_bytes(|bytes| reply.bulk(bytes));
                 }
+                Ok(())
             })
         },
     )
@@ -152,12 +154,11 @@ fn push(
 fn read(
     context: &mut Context<'_>,
     arguments: Arguments<'_>,
-    write: impl FnOnce(Option<&List>, &mut Reply<'_>),
+    write: impl FnOnce(Option<&List>, &mut Reply<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let key = arguments.get(1).unwrap_or_default();
     let (store, database) = (&context.shared.store, context.connection.database);
     store.read_plain(database, key, context.now, |plain| {
-        write(list::get(plain)?, &mut context.reply);
-        Ok(())
+        write(list::get(plain)?, &mut context.reply)
     })?
 }

@@ -239,8 +239,8 @@ fn write<'a>(
 /// The bounds of a range of scores: `5`, `(5` without it, `-inf`, `+inf`.
 pub(super) fn scores(least: &[u8], most: &[u8]) -> Result<Scores, Error> {
     let bound = |text: &[u8]| match text.strip_prefix(b"(") {
-        Some(text) => sorted_set::parse(text).map(Bound::Excluded),
-        None => sorted_set::parse(text).map(Bound::Included),
+        Some(text) => sorted_set::parse_bound(text).map(Bound::Excluded),
+        None => sorted_set::parse_bound(text).map(Bound::Included),
     };
     match (bound(least), bound(most)) {
         (Some(least), Some(most)) => Ok(Scores { least, most }),
