@@ -11,14 +11,14 @@ use super::big::Big;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Longest text that is a number, in bytes: what the largest is written with fits, and few digits are cheap to read.
-const TEXT_BYTES_MAX: usize = 512;
+/// Longest text that is a number, in bytes: what the largest is written with fits, and no number takes long to read.
+const TEXT_BYTES_MAX: usize = 384;
 /// Digits behind the point that are written.
 const DECIMALS: u32 = 17;
 /// The exponent of the largest numbers: 64 bits below 2^1024.
 const EXPONENT_MAX: i32 = 1024 - 64;
 /// A number as small as this or smaller changes no sum but zero, and is written `0`. Smaller ones are read as this.
-const EXPONENT_MIN: i32 = -2048;
+const EXPONENT_MIN: i32 = -1400;
 /// The smallest power of ten and of two that C reads as more than zero.
 const TEN_EXPONENT_MIN: i64 = -4950;
 const TWO_EXPONENT_MIN: i64 = -16_445;

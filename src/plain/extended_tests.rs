@@ -137,8 +137,8 @@ proptest! {
     #[test]
     fn no_text_is_too_much(text in prop_oneof![
         prop::collection::vec(any::<u8>(), 0..40),
-        "[-+]?(0x)?[0-9.]{0,520}([ep][-+]?[0-9]{0,30})?".prop_map(String::into_bytes),
-        "[-+]?0x[0-9a-f.]{0,520}(p[-+]?[0-9]{0,30})?".prop_map(String::into_bytes),
+        "[-+]?(0x)?[0-9.]{0,400}([ep][-+]?[0-9]{0,30})?".prop_map(String::into_bytes),
+        "[-+]?0x[0-9a-f.]{0,400}(p[-+]?[0-9]{0,30})?".prop_map(String::into_bytes),
     ]) {
         if let Some(number) = Extended::parse(&text) {
             prop_assert!(number.to_string().len() < TEXT_BYTES_MAX);
@@ -224,7 +224,7 @@ fn the_ends_of_the_range() {
     assert_eq!(parse("0e99999"), Some(Extended::ZERO));
     assert_eq!(parse(&"0".repeat(TEXT_BYTES_MAX)), Some(Extended::ZERO));
     let tiny = parse("1e-4900").unwrap();
-    assert!(tiny > Extended::ZERO && tiny < parse("1e-500").unwrap());
+    assert!(tiny > Extended::ZERO && tiny < parse("1e-390").unwrap());
     assert_eq!(tiny.to_string(), "0");
     let text = Extended::MAX.to_string();
     assert_eq!(text.len(), 309);

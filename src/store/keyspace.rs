@@ -13,6 +13,7 @@ use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Databases that `SELECT` can reach at most.
 pub const DATABASES_MAX: u8 = 16;
@@ -20,6 +21,8 @@ pub const DATABASES_MAX: u8 = 16;
 /// All databases. Every method locks what it touches for its own length only.
 pub struct Store {
     databases: Box<[OnceLock<Shards<Value>>]>,
+    /// How many keys of each database do not go by themselves.
+    staying: [AtomicI64; DATABASES_MAX as usize],
     hasher: RandomState,
     watches: Watches,
     /// Limits stored under a name.
@@ -62,6 +65,7 @@ impl Store {
         let databases = (0..DATABASES_MAX).map(|_| OnceLock::new()).collect();
         Self {
             databases,
+            staying: Default::default(),
             hasher: RandomState::new(),
             watches: Watches::default(),
             policies: Policies::default(),
@@ -89,8 +93,10 @@ impl Store {
         self.database(database).write(key, |value| {
             value.forget(now);
             let before = self.watches.any().then(|| value.clone());
+            let stayed = value.stays();
             let result = f(value);
             value.forget(now);
+            self.count_staying(database, i64::from(value.stays()) - i64::from(stayed));
             if before.is_some_and(|before| before != *value) {
                 self.watches.touch(database, key);
             }
@@ -110,8 +116,11 @@ impl Store {
             values.iter_mut().for_each(|value| value.forget(now));
             let before: Option<SmallVec<[Value; 4]>> =
                 self.watches.any().then(|| values.iter().cloned().collect());
+            let staying = |values: &[Value]| values.iter().filter(|value| value.stays()).count();
+            let stayed = staying(values);
             let result = f(values);
             values.iter_mut().for_each(|value| value.forget(now));
+            self.count_staying(database, staying(values) as i64 - stayed as i64);
             for ((before, value), key) in before.iter().flatten().zip(values.iter()).zip(keys) {
                 if before != value {
                     self.watches.touch(database, key);
@@ -255,13 +264,30 @@ impl Store {
     }
 
     /// Puts a value in place, as it comes out of a snapshot.
-    pub fn restore(&self, database: u8, key: Key, value: Value) {
-        self.database(database).insert(key, value);
+    pub fn restore(&self, database: u8, key: &Key, value: Value) {
+        let stays = i64::from(value.stays());
+        let replaced = self.database(database).write(key.as_bytes(), |place| {
+            let replaced = std::mem::replace(place, value);
+            i64::from(replaced.stays())
+        });
+        self.count_staying(database, stays - replaced);
     }
 
     /// Keys of a database; keys that have gone by themselves count until the sweep has passed.
     pub fn len(&self, database: u8) -> usize {
         self.existing(database).map_or(0, Shards::len)
+    }
+
+    /// Those of them that do not go by themselves.
+    pub fn staying(&self, database: u8) -> usize {
+        let count = self.staying[usize::from(database)].load(Ordering::Relaxed);
+        usize::try_from(count).unwrap_or(0)
+    }
+
+    fn count_staying(&self, database: u8, more: i64) {
+        if more != 0 {
+            self.staying[usize::from(database)].fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     /// Empties a database.
@@ -286,6 +312,7 @@ impl Store {
         if let Some(shards) = self.existing(database) {
             shards.clear();
         }
+        self.staying[usize::from(database)].store(0, Ordering::Relaxed);
     }
 
     /// Those of the next `count` keys from `cursor` on that exist at `now` and are `wanted`. A page may be empty and yet

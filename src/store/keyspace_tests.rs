@@ -262,7 +262,7 @@ fn a_restored_entry_replaces_the_one_there() {
     let key = Key::new(&0u32.to_le_bytes());
     let mut entry = Entry::default();
     assert!(take(&mut entry, 7, at(0)));
-    store.restore(0, key.clone(), Value::Limit(entry));
+    store.restore(0, &key, Value::Limit(entry));
     assert_eq!(remaining(&store, key.as_bytes(), at(0)), 3);
     assert_eq!(store.len(0), 1);
 }

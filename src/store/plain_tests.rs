@@ -1,11 +1,11 @@
 //! Keys that hold plain values, beside keys that hold limits.
 
 use super::test_entries::{SECOND, at, remaining, spend};
-use super::{Store, Sweep, Value, Watch};
+use super::{Key, Store, Sweep, Value, Watch};
 use crate::core::decision::Refusal;
 use crate::core::units::Timestamp;
 use crate::plain::text::{self, Condition};
-use crate::plain::{Deadline, Expiry, Plain, Text, counter};
+use crate::plain::{Data, Deadline, Expiry, Plain, Text, counter};
 
 /// Counts a key up by one.
 fn count(store: &Store, key: &[u8], now: Timestamp) -> i64 {
@@ -164,4 +164,37 @@ fn the_sweep_drops_plain_values_that_have_gone() {
         store.read(0, b"stays", at(SECOND), |value| value.map(Value::type_name)),
         Some("string")
     );
+}
+
+#[test]
+fn keys_that_stay_are_counted_however_they_come_and_go() {
+    let store = Store::new();
+    let names: [&[u8]; 2] = [b"a", b"b"];
+    spend(&store, b"limit", 1, at(0));
+    set(&store, b"goes", at(0));
+    assert_eq!((store.len(0), store.staying(0)), (2, 0));
+    assert_eq!(names.map(|name| count(&store, name, at(0))), [1, 1]);
+    assert_eq!((store.len(0), store.staying(0)), (4, 2));
+    count(&store, b"a", at(0));
+    set(&store, b"a", at(0));
+    assert_eq!(store.staying(0), 1);
+    let both = store.with_plains(0, &names, at(0), |slots| {
+        slots[0].as_mut().unwrap().expires = None;
+        slots[1] = None;
+    });
+    assert_eq!((both, store.staying(0)), (Ok(()), 1));
+    store.sweep(Sweep::default(), 100_000, at(SECOND));
+    assert_eq!((store.len(0), store.staying(0)), (1, 1));
+    assert!(store.remove(0, b"a", at(SECOND)));
+    assert_eq!((store.len(0), store.staying(0)), (0, 0));
+
+    let stays = || Value::Plain(Plain::new(Data::Text(Text::from(1))));
+    store.restore(0, &Key::new(b"a"), stays());
+    store.restore(0, &Key::new(b"a"), stays());
+    assert_eq!(
+        (store.len(0), store.staying(0), store.staying(1)),
+        (1, 1, 0)
+    );
+    store.clear(0, at(SECOND));
+    assert_eq!((store.len(0), store.staying(0)), (0, 0));
 }

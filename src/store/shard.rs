@@ -151,16 +151,6 @@ impl<V: Value> Shards<V> {
         result
     }
 
-    /// Puts a value in place without looking at it.
-    pub fn insert(&self, key: Key, value: V) {
-        let hash = self.hash(key.as_bytes());
-        let mut shard = self.map.shards()[self.shard_of(hash)].write();
-        shard.erase_entry(hash, |(name, _)| *name == key);
-        shard.insert_entry(hash, (key, SharedValue::new(value)), |(name, _)| {
-            self.hash(name.as_bytes())
-        });
-    }
-
     /// Keys in the table, those that nobody has yet noticed to be gone included.
     pub fn len(&self) -> usize {
         self.map

@@ -70,6 +70,11 @@ impl Value {
         }
     }
 
+    /// True for a value that does not go by itself.
+    pub fn stays(&self) -> bool {
+        matches!(self, Self::Plain(plain) if plain.expires.is_none())
+    }
+
     /// The name that `TYPE` gives it.
     pub const fn type_name(&self) -> &'static str {
         match self {
