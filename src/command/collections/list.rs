@@ -44,7 +44,12 @@ pub const LLEN: Spec = Spec {
     summary: "Count the elements of a list",
     arguments: &[Argument::key("key")],
     reply: "How many there are; 0 for a key that does not exist.",
-    ..row("LLEN", READ, Arity::exactly(2), |context, arguments| XX)
+    ..row("LLEN", READ, Arity::exactly(2), |context, arguments| {
+        read(context, arguments, |list, reply| {
+            reply.integer(list.map_or(0, List::len) as i64);
+            Ok(())
+        })
+    })
 };
 
 /// The row of LINDEX.
