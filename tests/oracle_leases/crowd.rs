@@ -19,7 +19,7 @@ fn a_crowd_holds_no_more_than_there_is() {
             move || {
                 let (mut own, mut given) = (session(engine), Vec::new());
                 for round in 0..ROUNDS {
-                    let ends_with_connection = (thread + round) % 3 == 0;
+                    let ends_with_connection = (thread + round).is_multiple_of(3);
                     let request = match (thread + round) % 6 {
                         0 => "RL.LEASE k 5 1h BOUND",
                         3 => "RL.LEASE k 5 1h OWNER me BOUND",
@@ -60,7 +60,7 @@ fn a_crowd_holds_no_more_than_there_is() {
     all.dedup();
     assert!(count > PLACES);
     assert_eq!(all.len(), count, "a number was given twice");
-    let leases = &server.engine.shared.store.leases;
-    assert_eq!((leases.held(), leases.lapsed()), (0, 0));
+    let counts = &server.engine.shared.store.counts;
+    assert_eq!((counts.leases(), counts.lapsed_leases()), (0, 0));
     assert_eq!(server.engine.shared.store.len(0), 0, "and nothing is left");
 }

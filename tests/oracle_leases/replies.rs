@@ -278,7 +278,7 @@ impl Play {
         self.server = server.restarted(down);
         self.world.advance(down);
         // What had lapsed unnoticed on a key that lives on is in the snapshot, and counts when it is noticed.
-        let restored = self.server.engine.shared.store.leases.held();
+        let restored = self.server.engine.shared.store.counts.leases();
         self.world.lapsed = restored - self.world.leases.len() as u64;
         self.world
             .leases
@@ -292,17 +292,17 @@ impl Play {
     fn sweep(&mut self) {
         self.check(0, "DEBUG CLOCK ADVANCE 0", "+OK");
         self.assert_counts();
-        let leases = &self.server.engine.shared.store.leases;
-        assert_eq!(leases.lapsed(), self.world.lapsed, "{}", self.log);
+        let counts = &self.server.engine.shared.store.counts;
+        assert_eq!(counts.lapsed_leases(), self.world.lapsed, "{}", self.log);
     }
 
     /// Each that is held or has lapsed is counted once, whoever has noticed.
     fn assert_counts(&self) {
-        let leases = &self.server.engine.shared.store.leases;
-        let counted = leases.held() + leases.lapsed();
+        let counts = &self.server.engine.shared.store.counts;
+        let counted = counts.leases() + counts.lapsed_leases();
         let expected = self.world.leases.len() as u64 + self.world.lapsed;
         assert_eq!(counted, expected, "held and lapsed:\n{}", self.log);
-        assert!(leases.lapsed() <= self.world.lapsed, "{}", self.log);
+        assert!(counts.lapsed_leases() <= self.world.lapsed, "{}", self.log);
     }
 }
 

@@ -42,6 +42,8 @@ RL.LEASE slots 3 5s OWNER me ID d
 RL.LEASE slots 3 10ms
 RL.TAKE leased LEASES 2 30s AND bucket3 5 1 TICKET ID e
 RL.TAKE acct:9 POLICY r
+SET string abc PX 3000
+SET counter -17
 RL.CONFIRM acct:7 %8
 +20
 ";
@@ -112,6 +114,9 @@ fn the_story_leaves_every_kind_of_record() {
         "Some(Slow",
         "keeps: Time",
         "align: true",
+        "Integer(-17)",
+        "Bytes([97, 98, 99])",
+        "Some(Deadline",
         "Policy {",
         "LastNumber(",
         "Ticket {",

@@ -144,7 +144,7 @@ mod tests {
         hold(&store, b"k", 3, 0);
         hold(&store, b"k", 2, ME + 1);
         assert_eq!(bound.release(&store, ME, now()), 1);
-        assert_eq!(store.leases.held(), 2);
+        assert_eq!(store.counts.leases(), 2);
         assert!(bound.is_empty() && bound.release(&store, ME, now()) == 0);
     }
 
@@ -164,7 +164,7 @@ mod tests {
         take(&mut bound, &store, 20_000).unwrap();
         assert!(take(&mut bound, &store, 20_001).is_err());
         assert_eq!(bound.release(&store, ME, now()), BOUND_MAX as u64);
-        assert_eq!(store.leases.held(), 0);
+        assert_eq!(store.counts.leases(), 0);
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn release(store: &Store, key: &[u8], number: u64, now: Timestamp) -> bool {
 }
 
 fn counts(store: &Store) -> (u64, u64) {
-    (store.leases.held(), store.leases.lapsed())
+    (store.counts.leases(), store.counts.lapsed_leases())
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn those_held_and_those_lapsed_are_counted() {
     assert!(!release(&store, b"k", 1, at(SECOND)));
     assert_eq!(counts(&store), (1, 2));
     assert_eq!(store.len(0), 0, "and the key is gone");
-    store.leases.reset_lapsed();
+    store.counts.reset_lapsed_leases();
     assert_eq!(counts(&store), (1, 0));
 }
 
@@ -135,6 +135,6 @@ fn what_comes_out_of_a_snapshot_is_held() {
     let store = Store::new();
     let mut entry = Entry::default();
     (1..=3).for_each(|number| hold(&mut entry, number, at(0)));
-    store.restore(2, Key::new(b"k"), Value::Limit(entry));
+    store.restore(2, &Key::new(b"k"), Value::Limit(entry));
     assert_eq!(counts(&store), (3, 0));
 }
