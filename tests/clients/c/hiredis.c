@@ -116,14 +116,24 @@ static cJSON *scan(const char *pattern) {
     return found;
 }
 
-/* What is pushed has its kind in front: subscribe, message, unsubscribe. */
+/* Reads what is pushed until something of that kind comes. Its kind is in front; then the channel and the rest. */
+static cJSON *next_pushed(const char *kind) {
+    for (;;) {
+        cJSON *pushed = next_reply();
+        const cJSON *found = cJSON_IsArray(pushed) ? cJSON_GetArrayItem(pushed, 0) : NULL;
+        if (found == NULL || strcmp(found->valuestring, kind) == 0)
+            return pushed;
+        cJSON_Delete(pushed);
+    }
+}
+
 static cJSON *listen_to(const char *channel) {
-    cJSON *confirmed = told(redisCommand(redis, "SUBSCRIBE %s", channel));
-    if (!cJSON_IsArray(confirmed))
-        return confirmed;
-    cJSON_Delete(confirmed);
-    cJSON *message = next_reply();
-    cJSON_Delete(told(redisCommand(redis, "UNSUBSCRIBE %s", channel)));
+    redisAppendCommand(redis, "SUBSCRIBE %s", channel);
+    cJSON *message = next_pushed("message");
+    if (!cJSON_IsArray(message))
+        return message;
+    redisAppendCommand(redis, "UNSUBSCRIBE %s", channel);
+    cJSON_Delete(next_pushed("unsubscribe"));
     cJSON_DeleteItemFromArray(message, 0);
     return message;
 }

@@ -66,11 +66,15 @@ serve(['client' => 'phpredis ' . phpversion('redis'), 'resends' => false, 'renam
     },
     'listen' => function (string $channel) use ($redis) {
         $message = null;
-        $redis->subscribe([$channel], function (Redis $redis, string $channel, string $payload) use (&$message) {
-            $message = [$channel, $payload];
-            $redis->unsubscribe([$channel]);
-        });
-        return $message;
+        try {
+            $redis->subscribe([$channel], function (Redis $redis, string $channel, string $payload) use (&$message) {
+                $message = [$channel, $payload];
+                $redis->unsubscribe([$channel]);
+                $redis->close();                            // the only way out; the next call connects again
+            });
+        } catch (RedisException $error) {
+            return $message ?? throw $error;
+        }
     },
     'method' => fn (string $name, ...$arguments) => $redis->$name(...$arguments),
     'pool' => function () use ($options) {

@@ -50,7 +50,7 @@ serve(['client' => 'Predis ' . Client::VERSION, 'resends' => false, 'renames' =>
         $loop = $redis->pubSubLoop(['subscribe' => $channel]);
         $message = null;
         foreach ($loop as $event) {
-            if ($event->kind === 'message') {
+            if ($event->kind === 'message' && $message === null) {
                 $message = [$event->channel, $event->payload];
                 $loop->unsubscribe($channel);
             }

@@ -23,8 +23,8 @@ verbs = {
     heard = nil
     redis.subscribe(channel) do |on|
       on.message do |from, payload|
-        heard = [from, payload]
-        redis.unsubscribe(channel)
+        redis.unsubscribe(channel) if heard.nil?
+        heard ||= [from, payload]
       end
     end
     heard

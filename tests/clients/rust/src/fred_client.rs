@@ -1,9 +1,12 @@
 //! fred.
 
+use std::time::Duration;
+
 use fred::clients::Client;
 use fred::prelude::*;
 use fred::types::{ClusterHash, CustomCommand, RespVersion};
 use serde_json::{Value as Json, json};
+use tokio::time::timeout;
 
 use crate::suite::{self, Options, setting};
 
@@ -64,8 +67,13 @@ pub async fn hear(port: u16, resp3: bool, channel: &str, publisher: &mut suite::
     let client = open(port, resp3, Options::default()).await?;
     let mut messages = client.message_rx();
     client.subscribe(channel).await.map_err(text)?;
-    publisher.call(command).await;
-    let message = messages.recv().await.map_err(|error| error.to_string())?;
+    // fred does not wait for the server to confirm: what is sent once may come too early.
+    let message = loop {
+        publisher.call(command).await;
+        if let Ok(message) = timeout(Duration::from_millis(50), messages.recv()).await {
+            break message.map_err(|error| error.to_string())?;
+        }
+    };
     client.unsubscribe(channel).await.map_err(text)?;
     message.value.convert().map_err(text)
 }
