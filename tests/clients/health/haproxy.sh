@@ -26,7 +26,7 @@ CHECK
 
 # backend NAME PORT CHECK..: the lines of CHECK as they stand.
 backend() {
-    printf 'backend %s\n%s\n    server tollgate %s:%s check inter 100ms fall 1 rise 1\n' "$1" "$3" "$host" "$2"
+    printf 'backend %s\n%s\n    server tollgate %s:%s check inter 100ms fall 2 rise 1\n' "$1" "$3" "$host" "$2"
 }
 
 configure() {
@@ -39,6 +39,7 @@ defaults
     timeout connect 5s
     timeout client 5s
     timeout server 5s
+    timeout check 1s
 frontend front
     bind unix@$work/front
     default_backend redis-check

@@ -1,12 +1,17 @@
 //! redis-rs: the blocking connection, the multiplexed one over tokio, and the ConnectionManager around that.
 
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
-use redis::{ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, PushInfo, PushKind, RedisError, RedisResult, Value, cmd, pipe};
+use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, PushInfo, PushKind, RedisError, RedisResult, Value, cmd, pipe};
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::suite::{self, Client, Options, setting};
+
+/// By default an answer must come within half a second, which a busy machine may not keep.
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(10));
 
 pub enum Connection {
     Sync(redis::Connection),
@@ -22,9 +27,14 @@ impl Connection {
             Client::RedisRsManager => {
                 // By default a refused login is tried again six times, ever slower.
                 let config = ConnectionManagerConfig::new().set_number_of_retries(1);
+                let config = config.set_connection_timeout(PATIENCE).set_response_timeout(PATIENCE);
                 client.get_connection_manager_with_config(config).await.map(Self::Manager)
             }
-            _ => client.get_multiplexed_async_connection().await.map(Self::Multiplexed),
+            _ => {
+                let config = AsyncConnectionConfig::new();
+                let config = config.set_connection_timeout(PATIENCE).set_response_timeout(PATIENCE);
+                client.get_multiplexed_async_connection_with_config(&config).await.map(Self::Multiplexed)
+            }
         };
         opened.map_err(|error| wire_text(&error))
     }
@@ -69,7 +79,7 @@ async fn query(pipeline: &Pipeline, connection: &mut impl ConnectionLike) -> Red
     pipeline.query_async(connection).await
 }
 
-/// A client with everything left as it is but what the check is about.
+/// A client that connects as the options say.
 fn client(port: u16, resp3: bool, options: Options<'_>) -> redis::Client {
     let address = (setting("SUITE_HOST"), port).into_connection_info().expect("an address");
     let mut login = address.redis_settings().clone();
@@ -110,7 +120,7 @@ pub async fn hear(kind: Client, port: u16, resp3: bool, channel: &str, publisher
             return message.map_or(Ok(String::new()), |message| message.get_payload());
         }
         let (sender, mut pushes) = unbounded_channel::<PushInfo>();
-        let config = redis::AsyncConnectionConfig::new().set_push_sender(sender);
+        let config = AsyncConnectionConfig::new().set_push_sender(sender);
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         connection.subscribe(channel).await?;
         publisher.call(command).await;
