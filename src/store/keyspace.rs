@@ -340,8 +340,8 @@ impl Store {
         }
     }
 
-    /// Drops keys that have gone by themselves, and counts the leases that have lapsed, looking at no more than `budget` places, of one shard at
-    /// a time: a lock is held for at most that long.
+    /// Drops keys that have gone by themselves, and counts the leases that have lapsed, looking at no more than
+    /// `budget` places, of one shard at a time: a lock is held for at most that long.
     pub fn sweep(&self, mut sweep: Sweep, budget: usize, now: Timestamp) -> Sweep {
         (sweep.looked, sweep.dropped) = (0, 0);
         while sweep.looked < budget {

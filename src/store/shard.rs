@@ -186,8 +186,8 @@ impl<V: Value> Shards<V> {
         }
     }
 
-    /// Drops what `is_dead`, which may change what it looks at, says from at most `budget` places of a shard, starting at `place`. At the
-    /// shard's end a table that became much too large is given back.
+    /// Drops what `is_dead` says, which may change what it looks at, from at most `budget` places of a shard,
+    /// starting at `place`. At the shard's end a table that became much too large is given back.
     pub fn sweep(
         &self,
         shard: usize,
