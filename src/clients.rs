@@ -50,6 +50,32 @@ pub struct Labels {
     pub no_evict: bool,
     /// `CLIENT NO-TOUCH`.
     pub no_touch: bool,
+    /// `CLIENT TRACKING`.
+    pub tracking: Option<Tracking>,
+}
+
+/// What a client asked to be told of changed keys.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Tracking {
+    /// The connection that is to be told instead; 0 for this one.
+    pub redirect: u64,
+    /// Of all keys that begin with a prefix.
+    pub broadcast: bool,
+    /// The prefixes.
+    pub prefixes: Vec<Vec<u8>>,
+    /// Only of keys that it names one by one.
+    pub opt_in: bool,
+    /// Of all but keys that it names one by one.
+    pub opt_out: bool,
+    /// Not of its own changes.
+    pub no_loop: bool,
+}
+
+impl Tracking {
+    /// True if the connection that is to be told has gone.
+    pub fn is_broken(&self, clients: &Clients) -> bool {
+        self.redirect != 0 && clients.find(self.redirect).is_none()
+    }
 }
 
 impl Client {

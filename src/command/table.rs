@@ -1,11 +1,13 @@
 //! The table of commands.
 
 use super::connection::{auth, client, hello, ping, reset, select};
-use super::keys::{delete, exists, expire, flush, scan, ttl};
+use super::keys::{delete, exists, expire, flush, object, scan, ttl};
 use super::ratelimit::{
     charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
-use super::server::{command, config, debug, info, save, shutdown, time};
+use super::server::{
+    cluster, command, config, debug, info, module, replication, save, shutdown, time,
+};
 use super::spec::Spec;
 use super::transaction;
 use std::collections::HashMap;
@@ -48,6 +50,7 @@ pub static COMMANDS: &[&Spec] = &[
     &scan::KEYS,
     &scan::SCAN,
     &scan::RANDOMKEY,
+    &object::SPEC,
     &flush::DBSIZE,
     &flush::FLUSHDB,
     &flush::FLUSHALL,
@@ -75,6 +78,16 @@ pub static COMMANDS: &[&Spec] = &[
     &save::BGSAVE,
     &save::LASTSAVE,
     &shutdown::SPEC,
+    &module::SPEC,
+    &replication::ROLE,
+    &replication::WAIT,
+    &replication::REPLICAOF,
+    &replication::SLAVEOF,
+    &replication::FAILOVER,
+    &cluster::CLUSTER,
+    &cluster::READONLY,
+    &cluster::READWRITE,
+    &cluster::ASKING,
     &debug::SPEC,
 ];
 

@@ -1,10 +1,13 @@
 //! The server: what it is, how it stands, how it is set, and its end.
 
+pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod debug;
 pub mod info;
+pub mod module;
 mod process;
+pub mod replication;
 pub mod save;
 pub mod shutdown;
 pub mod time;
