@@ -15,15 +15,17 @@ const LINES_MAX: usize = 500;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("protocol", &[]),
-    ("store", &["core"]),
+    ("plain", &["core"]),
+    ("store", &["core", "plain"]),
     ("password", &[]),
     ("settings", &["core", "password"]),
     ("config", &["core", "password", "settings"]),
     ("clock", &["core"]),
     ("metrics", &[]),
     ("requests", &[]),
-    ("clients", &["core"]),
-    ("persistence", &["core", "store"]),
+    ("mailbox", &[]),
+    ("clients", &["core", "mailbox"]),
+    ("persistence", &["core", "plain", "store"]),
     (
         "command",
         &[
@@ -32,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "core",
             "metrics",
             "persistence",
+            "plain",
             "protocol",
             "requests",
             "settings",

@@ -12,8 +12,8 @@ fn encoded(record: &Record) -> Vec<u8> {
         Record::Key {
             database,
             key,
-            entry,
-        } => encode_key(out, *database, key, entry),
+            value,
+        } => encode_key(out, *database, key, value),
         Record::Policy { name, limits } => encode_policy(out, name, limits),
         Record::LastNumber(number) => encode_last_number(out, *number),
         Record::Ticket {
@@ -128,7 +128,7 @@ fn records() -> impl Strategy<Value = Record> {
             (!entry.is_absent()).then_some(Record::Key {
                 database,
                 key,
-                entry,
+                value: Value::Limit(entry),
             })
         },
     )
@@ -150,7 +150,7 @@ fn bucket_record() -> Vec<u8> {
     encoded(&Record::Key {
         database: 2,
         key: Key::new(b"ab"),
-        entry,
+        value: Value::Limit(entry),
     })
 }
 
@@ -172,7 +172,7 @@ fn every_byte_that_stands_for_something_unknown_is_named() {
         bytes[at] = to;
         decoded(&bytes).unwrap_err()
     };
-    assert_eq!(change(0, 6), DecodeError::Unknown("a record of kind", 6));
+    assert_eq!(change(0, 7), DecodeError::Unknown("a record of kind", 7));
     assert_eq!(change(6, 9), DecodeError::Unknown("a key of kind", 9));
     assert_eq!(
         change(7, 64),
@@ -340,7 +340,7 @@ proptest! {
     ) {
         // Debug builds panic on overflow: that none does is what is tested.
         let (now, span) = (instant(now), Span::from_ns(span).expect("in range"));
-        let Record::Key { mut entry, .. } = record else {
+        let Record::Key { value: Value::Limit(mut entry), .. } = record else {
             return Ok(());
         };
         let _ = entry.usage(now);

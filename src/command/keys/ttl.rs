@@ -13,7 +13,7 @@ use crate::protocol::Arguments;
 pub const TTL: Spec = row(
     "TTL",
     "Say in how many seconds a key goes",
-    "Seconds, rounded up; -2 for a key that does not exist. Never -1: every limit key goes by itself.",
+    "Seconds, rounded up; -2 for a key that does not exist. -1 for a plain value that stays. Every limit key goes by itself.",
     |context, arguments| reply(context, arguments, Wait::ceil_seconds),
 );
 
@@ -21,7 +21,7 @@ pub const TTL: Spec = row(
 pub const PTTL: Spec = row(
     "PTTL",
     "Say in how many milliseconds a key goes",
-    "Milliseconds, rounded up; -2 for a key that does not exist. Never -1: every limit key goes by itself.",
+    "Milliseconds, rounded up; -2 for a key that does not exist. -1 for a plain value that stays. Every limit key goes by itself.",
     |context, arguments| reply(context, arguments, Wait::ceil_ms),
 );
 
@@ -29,7 +29,7 @@ pub const PTTL: Spec = row(
 pub const EXPIRETIME: Spec = row(
     "EXPIRETIME",
     "Say at which second a key goes",
-    "Seconds since the Unix epoch, rounded up; -2 for a key that does not exist.",
+    "Seconds since the Unix epoch, rounded up; -1 for a plain value that stays, -2 for a key that does not exist.",
     |context, arguments| {
         let now = context.now;
         reply(context, arguments, |wait| {
@@ -42,7 +42,7 @@ pub const EXPIRETIME: Spec = row(
 pub const PEXPIRETIME: Spec = row(
     "PEXPIRETIME",
     "Say at which millisecond a key goes",
-    "Milliseconds since the Unix epoch, rounded up; -2 for a key that does not exist.",
+    "Milliseconds since the Unix epoch, rounded up; -1 for a plain value that stays, -2 for a key that does not exist.",
     |context, arguments| {
         let now = context.now;
         reply(context, arguments, |wait| since_epoch(wait, now).ceil_ms())
@@ -77,9 +77,13 @@ fn reply(
         context.connection.database,
         context.now,
     );
-    let left = store.read(database, key, now, |entry| {
-        entry.map(|entry| entry.forgotten_after(now))
+    let left = store.read(database, key, now, |value| {
+        value.map(|value| value.gone_after(now))
     });
-    context.reply.integer(left.map_or(-2, unit));
+    context.reply.integer(match left {
+        Some(Some(left)) => unit(left),
+        Some(None) => -1,
+        None => -2,
+    });
     Ok(())
 }
