@@ -1,11 +1,15 @@
 //! Who is connected: what `CLIENT LIST` shows and `CLIENT KILL` reaches.
 
+mod monitors;
+
 use crate::core::units::Timestamp;
 use crate::mailbox::{Full, Mailbox};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+
+pub use monitors::Monitors;
 
 /// Wakes the task of a connection, so that it looks at [`Client::is_killed`] and into its mailbox.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
@@ -54,6 +58,8 @@ pub struct Labels {
     pub no_touch: bool,
     /// `CLIENT TRACKING`.
     pub tracking: Option<Tracking>,
+    /// `MONITOR`.
+    pub monitors: bool,
 }
 
 /// What a client asked to be told of changed keys.
@@ -125,6 +131,8 @@ impl Client {
 pub struct Clients {
     last_id: AtomicU64,
     connected: RwLock<BTreeMap<u64, Arc<Client>>>,
+    /// Those of them that are sent every command.
+    pub monitors: Monitors,
 }
 
 impl Clients {

@@ -6,7 +6,8 @@ use super::ratelimit::{
     charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
 use super::server::{
-    cluster, command, config, debug, info, module, replication, save, shutdown, time,
+    cluster, command, config, debug, info, latency, memory, module, monitor, replication, save,
+    shutdown, slowlog, time,
 };
 use super::spec::Spec;
 use super::transaction;
@@ -78,6 +79,10 @@ pub static COMMANDS: &[&Spec] = &[
     &save::BGSAVE,
     &save::LASTSAVE,
     &shutdown::SPEC,
+    &slowlog::SPEC,
+    &latency::SPEC,
+    &memory::SPEC,
+    &monitor::SPEC,
     &module::SPEC,
     &replication::ROLE,
     &replication::WAIT,
@@ -101,6 +106,13 @@ static BY_NAME: LazyLock<HashMap<&'static [u8], &'static Spec, ahash::RandomStat
             .map(|spec| (spec.name.as_bytes(), *spec))
             .collect()
     });
+
+/// The names of all rows, those of subcommands included.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let rows = COMMANDS.iter();
+    rows.flat_map(|spec| std::iter::once(*spec).chain(spec.subcommands))
+        .map(|spec| spec.name)
+}
 
 /// The command of that name, in any case.
 pub fn find(name: &[u8]) -> Option<&'static Spec> {

@@ -38,4 +38,18 @@ impl Data {
             Self::Text(_) => "string",
         }
     }
+
+    /// Bytes that it takes outside of its key's place.
+    pub const fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+        }
+    }
+
+    /// The name that `OBJECT ENCODING` gives to how it is kept.
+    pub const fn encoding(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "raw",
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::clients::Client;
 use crate::command::spec::Spec;
+use crate::core::units::Timestamp;
 use crate::protocol::{OwnedArguments, Protocol};
 use crate::store::Watch;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Connection {
     pub transaction: Option<Transaction>,
     /// Keys watched since WATCH.
     pub watch: Option<Watch>,
+    /// The instant until which its commands have run, and at which the next one of the same batch begins.
+    pub ran_until: Timestamp,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
 }
@@ -40,6 +43,7 @@ impl Connection {
             replies: Replies::On,
             transaction: None,
             watch: None,
+            ran_until: Timestamp::ZERO,
             pending: None,
         }
     }

@@ -4,8 +4,8 @@ use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::help;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Run, Spec};
-use crate::core::entry::{Entry, State};
 use crate::protocol::Arguments;
+use crate::store::Value;
 
 /// The row.
 pub const SPEC: Spec = Spec {
@@ -15,7 +15,7 @@ pub const SPEC: Spec = Spec {
         row(
             "OBJECT|ENCODING",
             "Say how a key's value is kept",
-            "The kind of the key's limit, as RL.USAGE names it; `policy` for several limits, `pause` for a key that only holds a pause; nil for a key that does not exist.",
+            "The kind of the key's limit, as RL.USAGE names it; `policy` for several limits, `pause` for a key that only holds a pause, `raw` for a string; nil for a key that does not exist.",
             encoding,
         ),
         row(
@@ -54,15 +54,15 @@ const fn row(name: &'static str, summary: &'static str, reply: &'static str, run
     }
 }
 
-/// What `f` makes of the key's entry; `None`, with the reply written, for a key that does not exist.
+/// What `f` makes of the key's value; `None`, with the reply written, for a key that does not exist.
 fn found<R>(
     context: &mut Context<'_>,
     arguments: Arguments<'_>,
-    f: impl FnOnce(&Entry) -> R,
+    f: impl FnOnce(&Value) -> R,
 ) -> Option<R> {
     let key = arguments.get(2).unwrap_or_default();
     let (store, database) = (&context.shared.store, context.connection.database);
-    let found = store.read(database, key, context.now, |entry| entry.map(f));
+    let found = store.read(database, key, context.now, |value| value.map(f));
     if found.is_none() {
         context.reply.null();
     }
@@ -70,12 +70,7 @@ fn found<R>(
 }
 
 fn encoding(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    let name = |entry: &Entry| match entry.parts().0 {
-        [] => "pause",
-        [state] => State::limit(state).map_or("pause", |limit| limit.kind()),
-        _ => "policy",
-    };
-    if let Some(name) = found(context, arguments, name) {
+    if let Some(name) = found(context, arguments, Value::encoding) {
         context.reply.bulk(name.as_bytes());
     }
     Ok(())

@@ -39,6 +39,10 @@ const SET: Spec = Spec {
     .multiple()],
     reply: "OK.",
     flags: FLAGS,
+    secret: |arguments, at| {
+        let name = at.checked_sub(1).and_then(|before| arguments.get(before));
+        name.is_some_and(|name| name.eq_ignore_ascii_case(b"requirepass"))
+    },
     ..Spec::new("CONFIG|SET", Group::Server, Arity::at_least(4), set)
 };
 
@@ -90,7 +94,7 @@ fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
 
 fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     // What this batch has counted so far belongs to the time before.
-    context.shared.metrics.add(context.tally.take());
+    context.shared.metrics.add(&context.tally.take());
     context.shared.metrics.reset();
     context.reply.ok();
     Ok(())

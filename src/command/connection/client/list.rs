@@ -124,6 +124,7 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
     let mut flags = String::new();
     let tracking = labels.tracking.as_ref();
     for (set, letter) in [
+        (labels.monitors, 'O'),
         (standing.queued.is_some(), 'x'),
         (tracking.is_some(), 't'),
         (tracking.is_some_and(|tracking| tracking.broadcast), 'B'),

@@ -1,10 +1,24 @@
-//! What the server counts.
+//! What the server counts and measures.
 
+mod commands;
+mod durations;
+mod errors;
+mod latency;
+mod slowlog;
+
+use commands::{Commands, Run};
+use errors::{Code, Errors};
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub use commands::CommandTotals;
+pub use durations::Spread;
+pub use latency::{Latency, Sample, Series};
+pub use slowlog::{SlowEntry, SlowLog, cut};
 
 /// Counts of what was done, kept by whoever does it and added to [`Metrics`] once a batch, so that the
 /// hot path shares no cache line.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Tally {
     /// Commands run, those that failed included.
     pub commands: u64,
@@ -16,12 +30,49 @@ pub struct Tally {
     pub granted: u64,
     /// Requests denied.
     pub denied: u64,
+    runs: SmallVec<[Run; 4]>,
+    codes: SmallVec<[(Code, u64); 1]>,
 }
+
+/// Most kinds of calls that a tally tells apart: those of one pipeline are mostly alike, and each is looked for
+/// among them.
+const RUNS_MAX: usize = 16;
 
 impl Tally {
     /// What was counted since the last call.
     pub fn take(&mut self) -> Self {
         std::mem::take(self)
+    }
+
+    /// A command has run.
+    pub fn ran(&mut self, name: &'static str, took_ns: u64, failed: bool) {
+        self.add(Run::of_call(name, took_ns, failed));
+    }
+
+    /// A command was refused and did not run.
+    pub fn rejected(&mut self, name: &'static str) {
+        self.add(Run::of_rejection(name));
+    }
+
+    fn add(&mut self, run: Run) {
+        if !self.runs.iter_mut().rev().any(|other| other.merge(&run)) {
+            self.runs.push(run);
+        }
+    }
+
+    /// An error was replied; its text, code first.
+    pub fn error(&mut self, text: &[u8]) {
+        self.errors += 1;
+        let code = Code::of(text);
+        match self.codes.iter_mut().find(|(other, _)| *other == code) {
+            Some((_, count)) => *count += 1,
+            None => self.codes.push((code, 1)),
+        }
+    }
+
+    /// True if it is time to add it to [`Metrics`], also within a batch.
+    pub fn is_full(&self) -> bool {
+        self.runs.len() >= RUNS_MAX
     }
 }
 
@@ -37,13 +88,25 @@ pub struct Metrics {
     forgotten_keys: AtomicU64,
     /// Never reset: what the snapshot compares itself with.
     changes: AtomicU64,
+    by_command: Commands,
+    by_error: Errors,
+    /// The last commands that took long. Not reset with the totals.
+    pub slowlog: SlowLog,
+    /// What held others up. Not reset with the totals.
+    pub latency: Latency,
 }
 
 /// [`Metrics`] at an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Totals {
-    /// What commands did.
-    pub tally: Tally,
+    /// Commands run, those that failed included.
+    pub commands: u64,
+    /// Errors replied.
+    pub errors: u64,
+    /// Requests granted, at once or at a slot ahead.
+    pub granted: u64,
+    /// Requests denied.
+    pub denied: u64,
     /// Connections accepted.
     pub connections: u64,
     /// Connections refused because there were too many.
@@ -53,8 +116,16 @@ pub struct Totals {
 }
 
 impl Metrics {
+    /// All zero, for the commands of these names.
+    pub fn new(commands: impl IntoIterator<Item = &'static str>) -> Self {
+        Self {
+            by_command: Commands::new(commands),
+            ..Self::default()
+        }
+    }
+
     /// Adds what a batch counted.
-    pub fn add(&self, tally: Tally) {
+    pub fn add(&self, tally: &Tally) {
         let add = |total: &AtomicU64, count: u64| {
             if count > 0 {
                 total.fetch_add(count, Relaxed);
@@ -65,6 +136,11 @@ impl Metrics {
         add(&self.changes, tally.writes);
         add(&self.granted, tally.granted);
         add(&self.denied, tally.denied);
+        tally.runs.iter().for_each(|run| self.by_command.add(run));
+        tally
+            .codes
+            .iter()
+            .for_each(|(code, count)| self.by_error.add(*code, *count));
     }
 
     /// A connection was accepted.
@@ -89,19 +165,25 @@ impl Metrics {
 
     /// The totals.
     pub fn totals(&self) -> Totals {
-        let tally = Tally {
+        Totals {
             commands: self.commands.load(Relaxed),
             errors: self.errors.load(Relaxed),
-            writes: self.changes(),
             granted: self.granted.load(Relaxed),
             denied: self.denied.load(Relaxed),
-        };
-        Totals {
-            tally,
             connections: self.connections.load(Relaxed),
             rejected_connections: self.rejected_connections.load(Relaxed),
             forgotten_keys: self.forgotten_keys.load(Relaxed),
         }
+    }
+
+    /// What a command did; `None` for a name that is none.
+    pub fn command(&self, name: &str) -> Option<CommandTotals> {
+        self.by_command.totals(name)
+    }
+
+    /// Errors replied, by code.
+    pub fn errors_by_code(&self) -> Vec<(String, u64)> {
+        self.by_error.totals()
     }
 
     /// Starts counting anew.
@@ -116,5 +198,7 @@ impl Metrics {
             &self.forgotten_keys,
         ];
         all.iter().for_each(|total| total.store(0, Relaxed));
+        self.by_command.reset();
+        self.by_error.reset();
     }
 }
