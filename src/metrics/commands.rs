@@ -11,9 +11,9 @@ pub(super) struct Run {
     pub(super) name: &'static str,
     /// Their bucket of [`Durations`]; any for what did not run.
     bucket: u8,
-    calls: u64,
-    failed: u64,
-    rejected: u64,
+    calls: u32,
+    failed: u32,
+    rejected: u32,
     ns: u64,
 }
 
@@ -23,7 +23,7 @@ impl Run {
             name,
             bucket: durations::bucket_of(ns),
             calls: 1,
-            failed: u64::from(failed),
+            failed: u32::from(failed),
             rejected: 0,
             ns,
         }
@@ -40,9 +40,10 @@ impl Run {
         }
     }
 
-    /// Takes another one in; false if it is not of the same kind.
+    /// Takes another one in; false if it is not of the same kind. Names are those of rows: the same text is at the
+    /// same place, or it counts apart until the batch is added up.
     pub(super) fn merge(&mut self, other: &Self) -> bool {
-        let same = self.bucket == other.bucket && self.name == other.name;
+        let same = self.bucket == other.bucket && std::ptr::eq(self.name, other.name);
         if same {
             self.calls += other.calls;
             self.failed += other.failed;
@@ -56,7 +57,6 @@ impl Run {
 /// The totals of one command, or subcommand.
 #[derive(Default)]
 struct Command {
-    calls: AtomicU64,
     failed: AtomicU64,
     rejected: AtomicU64,
     ns: AtomicU64,
@@ -102,37 +102,32 @@ impl Commands {
                 total.fetch_add(count, Relaxed);
             }
         };
-        add(&command.calls, run.calls);
-        add(&command.failed, run.failed);
-        add(&command.rejected, run.rejected);
+        add(&command.failed, run.failed.into());
+        add(&command.rejected, run.rejected.into());
         add(&command.ns, run.ns);
         if run.calls > 0 {
             let durations = command.durations.get_or_init(Box::default);
-            durations.add(run.bucket, run.calls);
+            durations.add(run.bucket, run.calls.into());
         }
     }
 
     pub(super) fn totals(&self, name: &str) -> Option<CommandTotals> {
         let command = self.0.get(name)?;
+        let spread = command.durations.get().map(|durations| durations.spread());
         Some(CommandTotals {
-            calls: command.calls.load(Relaxed),
+            calls: spread.as_ref().map_or(0, Spread::total),
             failed: command.failed.load(Relaxed),
             rejected: command.rejected.load(Relaxed),
             ns: command.ns.load(Relaxed),
-            spread: command.durations.get().map(|durations| durations.spread()),
+            spread,
         })
     }
 
     pub(super) fn reset(&self) {
         for command in self.0.values() {
-            [
-                &command.calls,
-                &command.failed,
-                &command.rejected,
-                &command.ns,
-            ]
-            .iter()
-            .for_each(|total| total.store(0, Relaxed));
+            [&command.failed, &command.rejected, &command.ns]
+                .iter()
+                .for_each(|total| total.store(0, Relaxed));
             if let Some(durations) = command.durations.get() {
                 durations.reset();
             }

@@ -10,9 +10,8 @@ const BUCKETS: usize = 144;
 
 /// The bucket of a duration.
 pub fn bucket_of(ns: u64) -> u8 {
-    // 1000 ns are 64 units.
-    let units = u128::from(ns) * 8 / 125;
-    let units = units.min((1 << 37) - 1) as u64;
+    // 1000 ns are 64 units. No duration is too long to be multiplied.
+    let units = (ns.min(1 << 60) * 8 / 125).min((1 << 37) - 1);
     if units < 4 {
         return units as u8;
     }

@@ -30,7 +30,7 @@ pub struct Tally {
     pub granted: u64,
     /// Requests denied.
     pub denied: u64,
-    runs: SmallVec<[Run; 4]>,
+    runs: SmallVec<[Run; 8]>,
     codes: SmallVec<[(Code, u64); 1]>,
 }
 
