@@ -139,7 +139,7 @@ impl Engine {
         name
     }
 
-    /// Forgets keys that have gone by themselves; see [`Store::sweep`].
+    /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.
     pub fn sweep(&self, sweep: Sweep, budget: usize) -> Sweep {
         let shared = &self.shared;
         let began = shared.clock.now();
@@ -152,6 +152,7 @@ impl Engine {
             latency.add("expire-cycle", ended.as_ns() / SECOND, took_ms);
         }
         shared.metrics.forgot(sweep.dropped);
+        shared.metrics.sample(ended.as_ns());
         sweep
     }
 }

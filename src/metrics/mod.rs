@@ -4,10 +4,12 @@ mod commands;
 mod durations;
 mod errors;
 mod latency;
+mod rate;
 mod slowlog;
 
 use commands::{Commands, Run};
 use errors::{Code, Errors};
+use rate::Rate;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -86,6 +88,9 @@ pub struct Metrics {
     connections: AtomicU64,
     rejected_connections: AtomicU64,
     forgotten_keys: AtomicU64,
+    received_bytes: AtomicU64,
+    sent_bytes: AtomicU64,
+    rate: Rate,
     /// Never reset: what the snapshot compares itself with.
     changes: AtomicU64,
     by_command: Commands,
@@ -113,6 +118,12 @@ pub struct Totals {
     pub rejected_connections: u64,
     /// Keys that have gone by themselves.
     pub forgotten_keys: u64,
+    /// Bytes read from all connections.
+    pub received_bytes: u64,
+    /// Bytes written to all connections.
+    pub sent_bytes: u64,
+    /// Commands a second, over the last second or two.
+    pub commands_per_second: u64,
 }
 
 impl Metrics {
@@ -153,6 +164,21 @@ impl Metrics {
         self.rejected_connections.fetch_add(1, Relaxed);
     }
 
+    /// A connection has read bytes.
+    pub fn received(&self, bytes: usize) {
+        self.received_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// A connection has written bytes.
+    pub fn sent(&self, bytes: usize) {
+        self.sent_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// Looks at how many commands there were, for [`Totals::commands_per_second`]; several times a second.
+    pub fn sample(&self, now_ns: u64) {
+        self.rate.sample(now_ns, self.commands.load(Relaxed));
+    }
+
     /// Keys were found gone.
     pub fn forgot(&self, keys: usize) {
         self.forgotten_keys.fetch_add(keys as u64, Relaxed);
@@ -173,6 +199,9 @@ impl Metrics {
             connections: self.connections.load(Relaxed),
             rejected_connections: self.rejected_connections.load(Relaxed),
             forgotten_keys: self.forgotten_keys.load(Relaxed),
+            received_bytes: self.received_bytes.load(Relaxed),
+            sent_bytes: self.sent_bytes.load(Relaxed),
+            commands_per_second: self.rate.per_second(),
         }
     }
 
@@ -196,6 +225,8 @@ impl Metrics {
             &self.connections,
             &self.rejected_connections,
             &self.forgotten_keys,
+            &self.received_bytes,
+            &self.sent_bytes,
         ];
         all.iter().for_each(|total| total.store(0, Relaxed));
         self.by_command.reset();

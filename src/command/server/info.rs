@@ -195,6 +195,9 @@ fn statistics(lines: &mut Lines, context: &Context<'_>) {
     let totals = context.shared.metrics.totals();
     lines.line("total_connections_received", totals.connections);
     lines.line("total_commands_processed", totals.commands);
+    lines.line("instantaneous_ops_per_sec", totals.commands_per_second);
+    lines.line("total_net_input_bytes", totals.received_bytes);
+    lines.line("total_net_output_bytes", totals.sent_bytes);
     lines.line("rejected_connections", totals.rejected_connections);
     lines.line("expired_keys", totals.forgotten_keys);
     lines.line("evicted_keys", 0);

@@ -12,7 +12,7 @@ const FLAGS: Flags = Flags::ADMIN.and(Flags::NOSCRIPT);
 pub const ROLE: Spec = Spec {
     summary: "Tell the part that the server plays in replication",
     reply: "An array: `master`, 0, and an empty array, since there are no replicas.",
-    flags: FLAGS.and(Flags::FAST),
+    flags: Flags::DANGEROUS.and(Flags::NOSCRIPT).and(Flags::FAST),
     ..Spec::new("ROLE", Group::Server, Arity::exactly(1), role)
 };
 
