@@ -12,6 +12,7 @@ use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::{Store, Sweep};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -63,6 +64,7 @@ impl Engine {
             run_id: random_hex_digits(),
             settings,
             store,
+            scripts: Registry::default(),
             clients: Clients::default(),
             metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),

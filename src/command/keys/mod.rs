@@ -5,5 +5,6 @@ pub mod exists;
 pub mod expire;
 pub mod flush;
 pub mod object;
+pub mod rename;
 pub mod scan;
 pub mod ttl;

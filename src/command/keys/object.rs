@@ -15,7 +15,7 @@ pub const SPEC: Spec = Spec {
         row(
             "OBJECT|ENCODING",
             "Say how a key's value is kept",
-            "The kind of the key's limit, as RL.USAGE names it; `policy` for several limits, `pause` for a key that only holds a pause, `raw` for a string; nil for a key that does not exist.",
+            "The kind of the key's limit, as RL.USAGE names it; `policy` for several limits, `pause` for a key that only holds a pause, `int`, `raw`, `hashtable`, `quicklist` or `skiplist` for plain values; nil for a key that does not exist.",
             encoding,
         ),
         row(
