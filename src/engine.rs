@@ -2,20 +2,23 @@
 
 use crate::clients::{Client, Clients};
 use crate::clock::Clock;
-use crate::command::connection::Connection;
+use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::error::Error;
 use crate::command::spec::Flags;
+use crate::command::table;
 use crate::command::waiters::Waiters;
-use crate::core::units::{MICROSECOND, SECOND, Span};
+use crate::core::units::{MICROSECOND, MILLISECOND, SECOND, Span};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::{Store, Sweep};
 use parking_lot::{RwLock, RwLockReadGuard};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The server without its sockets.
 pub struct Engine {
@@ -33,15 +36,17 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn run<R>(&mut self, alone: bool, f: impl FnOnce() -> R) -> R {
+    /// Calls `f` inside the gate; it is told whether the gate was passed for it, and others may have run before.
+    fn run<R>(&mut self, alone: bool, f: impl FnOnce(bool) -> R) -> R {
         if alone {
             self.shared = None;
             let _guard = self.gate.write();
-            return f();
+            return f(true);
         }
+        let passed = self.shared.is_none();
         let gate = self.gate;
         self.shared.get_or_insert_with(|| gate.read());
-        f()
+        f(passed)
     }
 }
 
@@ -63,8 +68,9 @@ impl Engine {
             settings,
             store,
             waiters: Waiters::default(),
+            scripts: Registry::default(),
             clients: Clients::default(),
-            metrics: Metrics::default(),
+            metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             requests: Requests::default(),
         };
@@ -94,9 +100,13 @@ impl Engine {
         let start = output.len();
         let (name, result) = match dispatch::check(connection, arguments) {
             Ok(Step::Run(spec)) => {
-                pass.run(spec.flags.has(Flags::EXCLUSIVE), || {
-                    // Read inside the gate: whoever ran alone before has moved the clock by now.
-                    let now = self.shared.clock.now();
+                pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
+                    // Read inside the gate: whoever ran alone before has moved the clock by now. Behind another
+                    // command of the batch it was read when that had run.
+                    if passed {
+                        connection.ran_until = self.shared.clock.now();
+                    }
+                    let now = connection.ran_until;
                     dispatch::run(
                         spec,
                         &self.shared,
@@ -110,13 +120,20 @@ impl Engine {
                 (spec.name, Ok(()))
             }
             Ok(Step::Queue(spec)) => {
+                connection.ran_until = self.shared.clock.now();
                 let queued = dispatch::queue(connection, spec, arguments);
                 if queued.is_ok() {
                     Reply::new(output, connection.protocol).simple("QUEUED");
                 }
                 (spec.name, queued)
             }
-            Err(error) => ("NULL", Err(error)),
+            Err(error) => {
+                connection.ran_until = self.shared.clock.now();
+                if let Some(spec) = dispatch::named(arguments) {
+                    tally.rejected(spec.name);
+                }
+                ("NULL", Err(error))
+            }
         };
         if let Err(error) = result {
             dispatch::write_error(&mut Reply::new(output, connection.protocol), tally, &error);
@@ -134,7 +151,7 @@ impl Engine {
         let shared = &self.shared;
         let next = self
             .enter()
-            .run(false, || shared.waiters.fire(shared, shared.clock.now()));
+            .run(false, |_| shared.waiters.fire(shared, shared.clock.now()));
         let next = next.filter(|_| !shared.clock.is_manual())?;
         Span::from_ns(next.since(shared.clock.now()))
     }
@@ -143,7 +160,7 @@ impl Engine {
     pub fn unblock(&self, client: &Client) {
         let error = Error::redis("UNBLOCKED the connection has sent another request");
         let shared = &self.shared;
-        self.enter().run(false, || {
+        self.enter().run(false, |_| {
             shared
                 .waiters
                 .unblock(shared, client, &error, shared.clock.now())
@@ -156,14 +173,43 @@ impl Engine {
         self.shared.waiters.unblock_all(&error);
     }
 
-    /// Forgets keys that have gone by themselves; see [`Store::sweep`].
+    /// A connection has ended: its watches, its MONITOR and its wait end, and the leases that are bound to it are
+    /// released.
+    pub fn leave(&self, connection: &mut Connection) {
+        let (shared, client) = (&self.shared, &connection.client);
+        if client.labels.read().monitors {
+            shared.clients.monitors.remove(client.id);
+        }
+        if let Some(watch) = connection.watch.take() {
+            shared.store.unwatch(&watch);
+        }
+        if client.waits_at.load(Relaxed) != 0 {
+            shared.waiters.gone(client.clone(), shared.clock.now());
+        }
+        connection.adopt_granted_lease();
+        if connection.bound.is_empty() {
+            return;
+        }
+        let release = |_| bound::release(shared, connection, shared.clock.now());
+        let mut tally = Tally::default();
+        tally.writes += self.enter().run(false, release);
+        shared.metrics.add(&tally);
+    }
+
+    /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.
     pub fn sweep(&self, sweep: Sweep, budget: usize) -> Sweep {
-        let sweep = self
-            .shared
-            .store
-            .sweep(sweep, budget, self.shared.clock.now());
-        self.shared.store.records.sweep(self.shared.clock.now());
-        self.shared.metrics.forgot(sweep.dropped);
+        let shared = &self.shared;
+        let began = shared.clock.now();
+        let sweep = shared.store.sweep(sweep, budget, began);
+        shared.store.records.sweep(began);
+        let ended = shared.clock.now();
+        if ended.since(began) >= shared.settings.latency_threshold_ns() {
+            let took_ms = ended.since(began) / MILLISECOND;
+            let latency = &shared.metrics.latency;
+            latency.add("expire-cycle", ended.as_ns() / SECOND, took_ms);
+        }
+        shared.metrics.forgot(sweep.dropped);
+        shared.metrics.sample(ended.as_ns());
         sweep
     }
 }

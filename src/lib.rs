@@ -15,6 +15,7 @@ pub mod persistence;
 pub mod plain;
 pub mod protocol;
 pub mod requests;
+pub mod script;
 pub mod server;
 pub mod session;
 pub mod settings;

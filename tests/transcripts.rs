@@ -149,7 +149,11 @@ impl Server {
             let request: String = lines.map(|line| format!("{line}\r\n")).collect();
             self.send(request.as_bytes(), &mut output)
         };
-        self.peer().waits |= flow == Flow::Wait(Pending::Answer);
+        if flow == Flow::Wait(Pending::Answer) {
+            let peer = self.peer();
+            peer.waits = true;
+            peer.session.look_ahead(&peer.input);
+        }
         // What the server does by itself when something may have fallen due.
         self.engine.fire();
         self.peer().client.take_messages(&mut output);

@@ -13,21 +13,46 @@ use crate::store::{Key, PolicyLimits, Value};
 use crate::waiting::Keys;
 use smallvec::SmallVec;
 
+/// Where and when keys are asked for.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    /// What all connections share.
+    pub shared: &'a Shared,
+    /// The database.
+    pub database: u8,
+    /// The instant.
+    pub now: Timestamp,
+}
+
+impl<'a> From<&Context<'a>> for At<'a> {
+    fn from(context: &Context<'a>) -> Self {
+        Self {
+            shared: context.shared,
+            database: context.connection.database,
+            now: context.now,
+        }
+    }
+}
+
 /// Lets a call decide on keys, and book.
 ///
 /// # Errors
 /// Those of `f`; [`Refusal::WrongKind`] if one of the keys holds a plain value.
-pub fn decide<R>(
-    context: &Context<'_>,
+pub fn decide<'a, R>(
+    at: impl Into<At<'a>>,
     keys: &[&[u8]],
     f: impl FnOnce(Keys<'_, '_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let (database, now) = (context.connection.database, context.now);
-    match unwaited(context, keys, f)? {
+    let at @ At {
+        shared,
+        database,
+        now,
+    } = at.into();
+    match unwaited(at, keys, f)? {
         Ok(result) => result,
-        Err(f) => context.shared.waiters.with(context.shared, |desk, go| {
-            let store = &context.shared.store;
-            desk.waiting.decide(store, database, keys, now, go, f)
+        Err(f) => shared.waiters.with(shared, |desk, go| {
+            let waiting = &mut desk.waiting;
+            waiting.decide(&shared.store, database, keys, now, go, f)
         })?,
     }
 }
@@ -36,17 +61,21 @@ pub fn decide<R>(
 ///
 /// # Errors
 /// As [`decide`].
-pub fn change<R>(
-    context: &Context<'_>,
+pub fn change<'a, R>(
+    at: impl Into<At<'a>>,
     keys: &[&[u8]],
     f: impl FnOnce(Keys<'_, '_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let (database, now) = (context.connection.database, context.now);
-    match unwaited(context, keys, f)? {
+    let at @ At {
+        shared,
+        database,
+        now,
+    } = at.into();
+    match unwaited(at, keys, f)? {
         Ok(result) => result,
-        Err(f) => context.shared.waiters.with(context.shared, |desk, go| {
-            let store = &context.shared.store;
-            desk.waiting.change(store, database, keys, now, go, f)
+        Err(f) => shared.waiters.with(shared, |desk, go| {
+            let waiting = &mut desk.waiting;
+            waiting.change(&shared.store, database, keys, now, go, f)
         })?,
     }
 }
@@ -60,16 +89,15 @@ pub fn decide_unless_waited<R>(
     keys: &[&[u8]],
     f: impl FnOnce(Keys<'_, '_>) -> Result<R, Error>,
 ) -> Result<Option<R>, Error> {
-    unwaited(context, keys, f)?.ok().transpose()
+    unwaited(context.into(), keys, f)?.ok().transpose()
 }
 
 /// Calls `f` with the keys if nobody waits at any of them, else gives it back.
-fn unwaited<R, F>(context: &Context<'_>, keys: &[&[u8]], f: F) -> Result<Result<R, F>, Refusal>
+fn unwaited<R, F>(at: At<'_>, keys: &[&[u8]], f: F) -> Result<Result<R, F>, Refusal>
 where
     F: FnOnce(Keys<'_, '_>) -> R,
 {
-    let store = &context.shared.store;
-    let (database, now) = (context.connection.database, context.now);
+    let (store, database, now) = (&at.shared.store, at.database, at.now);
     let all = |seen: &mut [&mut Entry]| match seen.iter().any(|entry| entry.is_waited()) {
         true => Err(f),
         false => Ok(f(Keys { seen, kept: None })),

@@ -9,6 +9,7 @@ use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::Reply;
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::Store;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub struct Shared {
     pub store: Store,
     /// Who waits at them.
     pub waiters: Waiters,
+    /// The scripts that are known.
+    pub scripts: Registry,
     /// Who is connected.
     pub clients: Clients,
     /// What was counted.

@@ -8,6 +8,7 @@ use super::replay;
 use super::rules::{Call, Rule};
 use crate::core::decision::{Earliest, Refusal};
 use crate::core::joint::{Ask, Joint, latest};
+use crate::core::leases::Lease;
 use crate::core::timeline::Slot;
 use crate::core::units::{Span, Timestamp, Wait};
 use crate::protocol::Arguments;
@@ -45,7 +46,7 @@ pub fn decide(
     mode: Mode,
 ) -> Result<Outcome, Error> {
     let decision = Decision::new(context, arguments, call, mode);
-    let outcome = access::decide(context, &call.keys(), |keys| decision.on(keys))?;
+    let outcome = access::decide(&*context, &call.keys(), |keys| decision.on(keys))?;
     count(context, mode, &outcome);
     Ok(outcome)
 }
@@ -158,17 +159,23 @@ impl<'a, 'c> Decision<'a, 'c> {
         };
         let spends = granted && mode != Mode::Peek;
         let ticket = self.ticket_number(spends)?;
+        let lease = call.leases.filter(|_| spends).map(|limit| {
+            let number = self.shared.store.records.next_number();
+            (number, Lease::new(limit, now))
+        });
         let mut kept = None;
         if spends {
-            joint.book(&slots, ticket)?;
+            joint.book(&slots, ticket, lease.clone())?;
             if let Some(entries) = keys.kept {
                 let entries = entries.iter_mut().map(|entry| &mut **entry);
                 let mut joint = Joint::new(entries, &asks, now, bookings_max)?;
-                joint.book(&slots, ticket)?;
+                joint.book(&slots, ticket, lease.clone())?;
                 kept = Some(joint);
             }
         }
-        let outcome = Outcome::new(granted, earliest, ticket, rows(&joint, &call.rules, &alone));
+        let lease = lease.map_or(0, |(number, _)| number);
+        let rows = rows(&joint, &call.rules, &alone);
+        let outcome = Outcome::new(granted, earliest, ticket, lease, rows);
         let says_times = match (call.options.info, mode) {
             (true, _) => outcome.rows.iter().all(Row::fits_reply),
             (false, Mode::Reserve(_) | Mode::Acquire(_)) => true,
@@ -178,7 +185,7 @@ impl<'a, 'c> Decision<'a, 'c> {
             return Err(Refusal::BeyondReply.into());
         }
         if ticket != 0 {
-            self.put_ticket(ticket, &asks, &joint.slots_after(&slots));
+            self.put_ticket(ticket, lease, &asks, &joint.slots_after(&slots));
         }
         for joint in [Some(joint), kept].into_iter().flatten() {
             if spends {
@@ -202,7 +209,7 @@ impl<'a, 'c> Decision<'a, 'c> {
         Ok(records.next_number())
     }
 
-    fn put_ticket(&self, number: u64, asks: &[Ask<'_>], slots: &[Slot]) {
+    fn put_ticket(&self, number: u64, lease: u64, asks: &[Ask<'_>], slots: &[Slot]) {
         let options = &self.call.options;
         let Some(ttl) = options.ticket else {
             return;
@@ -215,6 +222,7 @@ impl<'a, 'c> Decision<'a, 'c> {
             confirmed: false,
             overtaken: false,
             id: options.id.map(Box::from),
+            lease,
         };
         let records = &self.shared.store.records;
         records.put(self.database, number, ticket);

@@ -5,8 +5,11 @@
 
 pub mod access;
 pub mod arguments;
+pub mod caller;
+pub mod collections;
 pub mod connection;
 pub mod context;
+pub mod deadline;
 pub mod decide;
 pub mod dispatch;
 pub mod error;
@@ -15,13 +18,16 @@ pub mod help;
 pub mod keys;
 pub mod limits;
 pub mod number;
+pub mod observe;
 pub mod outcome;
 pub mod ratelimit;
 pub mod reference;
 pub mod replay;
 pub mod rules;
+pub mod scripting;
 pub mod server;
 pub mod spec;
+pub mod strings;
 pub mod table;
 pub mod transaction;
 pub mod waiters;

@@ -1,6 +1,6 @@
 //! The answer to a call, and how it is written.
 
-use super::rules::Rule;
+use super::rules::{Call, Rule};
 use crate::core::decision::Earliest;
 use crate::core::units::Wait;
 use crate::protocol::Reply;
@@ -45,19 +45,28 @@ pub struct Outcome {
     pub binding: usize,
     /// The ticket; 0 for none.
     pub ticket: u64,
+    /// The lease; 0 for none.
+    pub lease: u64,
     /// One a limit, in the order of the request.
     pub rows: SmallVec<[Row; 1]>,
 }
 
 impl Outcome {
     /// An answer, with the row that binds found among `rows`, of which there is at least one.
-    pub fn new(granted: bool, earliest: Earliest, ticket: u64, rows: SmallVec<[Row; 1]>) -> Self {
+    pub fn new(
+        granted: bool,
+        earliest: Earliest,
+        ticket: u64,
+        lease: u64,
+        rows: SmallVec<[Row; 1]>,
+    ) -> Self {
         let binding = binding(&rows, granted);
         Self {
             granted,
             earliest,
             binding,
             ticket,
+            lease,
             rows,
         }
     }
@@ -76,25 +85,33 @@ impl Outcome {
         }
     }
 
-    /// Writes the reply of a verb that tells a wait: -1 if it is refused, -2 if it can never be granted; the ticket
-    /// behind it, or with `INFO` a map.
-    pub fn write_wait(&self, reply: &mut Reply<'_>, rules: &[Rule<'_>], info: bool, ticket: bool) {
-        let refused = !self.granted && self.earliest != Earliest::Never;
-        let wait = if refused {
-            -1
-        } else {
-            milliseconds(self.earliest)
-        };
-        match info {
-            true => self.write_info(reply, rules),
-            false => write_numbers(reply, wait, self.ticket, ticket),
+    /// The numbers of an answer without `INFO`: behind `answer` the ticket, if one was asked for, and the lease,
+    /// if the call takes one; 0 where it was refused.
+    pub fn numbers(&self, answer: &[i64], call: &Call<'_>) -> SmallVec<[i64; 7]> {
+        let mut numbers = SmallVec::from_slice(answer);
+        numbers.extend(call.options.ticket.map(|_| self.ticket as i64));
+        numbers.extend(call.leases.map(|_| self.lease as i64));
+        numbers
+    }
+
+    /// Writes the reply of a verb that tells a wait: -1 if it is refused, -2 if it can never be granted, with ticket
+    /// and lease behind it; or with `INFO` a map.
+    pub fn write_wait(&self, reply: &mut Reply<'_>, call: &Call<'_>) {
+        if call.options.info {
+            return self.write_info(reply, call);
         }
+        let refused = !self.granted && self.earliest != Earliest::Never;
+        let wait = match refused {
+            true => -1,
+            false => milliseconds(self.earliest),
+        };
+        write_numbers(reply, &self.numbers(&[wait], call));
     }
 
     /// Writes the reply that `INFO` asks for.
-    pub fn write_info(&self, reply: &mut Reply<'_>, rules: &[Rule<'_>]) {
-        let bound = self.bound();
-        reply.map(9);
+    pub fn write_info(&self, reply: &mut Reply<'_>, call: &Call<'_>) {
+        let (bound, rules) = (self.bound(), &call.rules);
+        reply.map(if call.leases.is_some() { 10 } else { 9 });
         number(reply, "granted", i64::from(self.granted));
         number(reply, "wait_ms", milliseconds(self.earliest));
         number(reply, "retry_after_ms", self.retry_after_ms());
@@ -111,11 +128,9 @@ impl Outcome {
             "paused",
             i64::from(self.rows.iter().any(|row| row.paused)),
         );
-        reply.bulk(b"ticket");
-        if self.ticket == 0 {
-            reply.null()
-        } else {
-            reply.integer(self.ticket as i64)
+        number_or_null(reply, "ticket", self.ticket);
+        if call.leases.is_some() {
+            number_or_null(reply, "lease", self.lease);
         }
         reply.bulk(b"rules");
         reply.array(rules.len());
@@ -170,11 +185,11 @@ fn binding(rows: &[Row], granted: bool) -> usize {
     })
 }
 
-/// Writes a wait, with its ticket if one was asked for.
-pub fn write_numbers(reply: &mut Reply<'_>, wait: i64, ticket: u64, with_ticket: bool) {
-    match with_ticket {
-        true => reply.integers(&[wait, ticket as i64]),
-        false => reply.integer(wait),
+/// Writes one number by itself, and several as an array.
+pub fn write_numbers(reply: &mut Reply<'_>, numbers: &[i64]) {
+    match numbers {
+        [number] => reply.integer(*number),
+        numbers => reply.integers(numbers),
     }
 }
 
@@ -183,6 +198,15 @@ fn milliseconds(earliest: Earliest) -> i64 {
     match earliest {
         Earliest::After(wait) => wait.ceil_ms(),
         Earliest::Never => -2,
+    }
+}
+
+/// A ticket or a lease; null for none.
+fn number_or_null(reply: &mut Reply<'_>, name: &str, value: u64) {
+    reply.bulk(name.as_bytes());
+    match value {
+        0 => reply.null(),
+        _ => reply.integer(value as i64),
     }
 }
 

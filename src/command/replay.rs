@@ -73,6 +73,7 @@ pub fn outcome(
     let Some(Answer::Granted {
         slot,
         ticket,
+        lease,
         binding,
         rows,
     }) = recall(store, database, key, id, arguments, now)?
@@ -104,6 +105,7 @@ pub fn outcome(
         earliest,
         binding: usize::from(binding).min(rows.len() - 1),
         ticket,
+        lease,
         rows,
     }))
 }
@@ -132,6 +134,7 @@ pub fn remember(
     let answer = Answer::Granted {
         slot,
         ticket: outcome.ticket,
+        lease: outcome.lease,
         binding,
         rows,
     };

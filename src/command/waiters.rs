@@ -1,25 +1,21 @@
 //! Who waits on the server, and how they are answered.
 
 use super::context::{Context, Shared};
-use super::decide::{NO_TICKET, parts, rows};
 use super::error::Error;
-use super::outcome::{Outcome, write_numbers};
 use super::replay;
-use super::rules::{Call, Rule};
-use crate::clients::Client;
-use crate::core::decision::Earliest;
-use crate::core::joint::{Ask, Joint};
-use crate::core::timeline::Slot;
-use crate::core::units::{Span, Timestamp, Wait};
+use crate::clients::{Client, GrantedLease};
+use crate::core::units::Timestamp;
 use crate::metrics::Tally;
-use crate::protocol::{Arguments, Protocol, Reply};
-use crate::store::{Home, Key, Ticket};
-use crate::waiting::{Ending, Go, Turn, Waiting, Want, Wish};
+use crate::protocol::Arguments;
+use crate::store::Home;
+use crate::waiting::{Go, Waiting, Wish};
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+
+use super::caller::error_reply;
+pub use super::caller::{Asked, Caller};
 
 /// Things that are done under one hold of the lock: some milliseconds, with as many callers going at once.
 const FIRED_AT_A_TIME: usize = 1_000;
@@ -47,30 +43,14 @@ pub struct Desk {
     looks_at: Option<Timestamp>,
 }
 
-/// A caller who waits.
-pub struct Caller {
-    client: Arc<Client>,
-    protocol: Protocol,
-    database: u8,
-    arrived: Timestamp,
-    info: bool,
-    ticket: Option<Span>,
-    id: Option<Box<[u8]>>,
-    /// The words of its request, as a number.
-    request: u64,
-    /// The key that ticket and id belong to.
-    key: Key,
-    /// Its answer, once it has one.
-    answer: Vec<u8>,
-    went: bool,
-}
-
-/// What becomes of a call of `RL.ACQUIRE`.
-pub enum Acquired {
+/// What becomes of a call that would wait.
+pub enum Arrival {
     /// It waits; the answer comes later.
     Waits,
     /// Its reply.
     Answered(Vec<u8>),
+    /// The same request was granted just now: whoever asks again is told.
+    Known,
 }
 
 impl Waiters {
@@ -78,6 +58,12 @@ impl Waiters {
     pub fn on_due(&self, wake: impl Fn() + Send + Sync + 'static) {
         // There is one server, which starts once.
         let _ = self.wake.set(Box::new(wake));
+    }
+
+    fn wake_up(&self) {
+        if let Some(wake) = self.wake.get() {
+            wake();
+        }
     }
 
     /// How many wait.
@@ -105,6 +91,10 @@ impl Waiters {
         let go: &mut Go<'_, Caller> = &mut |caller, turn| caller.turn(shared, turn);
         for (client, at) in std::mem::take(&mut *self.gone.lock()) {
             desk.withdraw(shared, &client, at, go);
+            // It may have gone in the moment in which a lease was granted to it.
+            if let Some(lease) = client.granted_lease.lock().take() {
+                desk.release(shared, &lease, at, go);
+            }
         }
         let result = f(&mut desk, go);
         let ended = desk.waiting.take_ended();
@@ -116,16 +106,14 @@ impl Waiters {
             desk.looks_at = next;
         }
         drop(desk);
-        if sooner && let Some(wake) = self.wake.get() {
-            wake();
+        if sooner {
+            self.wake_up();
         }
         let mut tally = Tally::default();
-        for caller in ended {
-            caller.count(&mut tally);
-            caller.client.waits_at.store(0, Relaxed);
-            caller.client.answer(caller.answer);
-        }
-        shared.metrics.add(tally);
+        ended
+            .into_iter()
+            .for_each(|caller| caller.deliver(&mut tally));
+        shared.metrics.add(&tally);
         result
     }
 
@@ -143,7 +131,7 @@ impl Waiters {
         }
     }
 
-    /// Takes a client out that has gone; nothing is spent.
+    /// Takes a client out whose wait is ended by somebody else; nothing is spent.
     pub fn withdraw(&self, shared: &Shared, client: &Client, now: Timestamp) -> bool {
         client.waits_at.load(Relaxed) != 0
             && self.with(shared, |desk, go| desk.withdraw(shared, client, now, go))
@@ -157,8 +145,8 @@ impl Waiters {
             gone.push((client, now));
             gone.len() == 1
         };
-        if first && let Some(wake) = self.wake.get() {
-            wake();
+        if first {
+            self.wake_up();
         }
     }
 
@@ -188,61 +176,50 @@ impl Waiters {
         *desk = Desk::default();
         drop(desk);
         self.count.store(0, Relaxed);
-        for caller in all {
-            caller.client.waits_at.store(0, Relaxed);
-            caller.client.answer(error_reply(error));
-        }
+        all.into_iter().for_each(|caller| caller.refuse(error));
     }
 
-    /// Lets a call wait, or go at once.
+    /// Lets a caller wait, or go at once.
     ///
     /// # Errors
     /// It must not wait; an id of another request. Nothing has changed then.
-    pub fn acquire(
+    pub fn arrive(
         &self,
         context: &Context<'_>,
+        wish: Wish<Caller>,
         arguments: Arguments<'_>,
-        call: &Call<'_>,
-    ) -> Result<Acquired, Error> {
+    ) -> Result<Arrival, Error> {
         let (shared, now) = (context.shared, context.now);
         let client = &context.connection.client;
-        let wish = wish(context, arguments, call);
         self.with(shared, |desk, go| {
-            let (store, caller) = (&shared.store, &wish.caller);
-            let home = (wish.database, caller.key.clone());
-            let named = caller.id.clone().map(|id| (home.clone(), id));
+            let store = &shared.store;
+            let named = wish.caller.named();
             if let Some((home, id)) = &named {
-                desk.waiting
-                    .settle(store, std::slice::from_ref(home), now, go);
-                let key = home.1.as_bytes();
-                if let Some(outcome) =
-                    replay::outcome(store, home.0, key, id, arguments, call, now)?
-                {
-                    return Ok(Acquired::Answered(caller.reply(&outcome, &call.rules)));
+                let (database, key) = (home.0, home.1.as_bytes());
+                let homes = std::slice::from_ref(home);
+                desk.waiting.settle(store, homes, now, go);
+                if replay::recall(store, database, key, id, arguments, now)?.is_some() {
+                    return Ok(Arrival::Known);
                 }
             }
-            let place = named
-                .as_ref()
-                .and_then(|named| desk.ids.get(named))
-                .copied();
-            let place = match place {
+            let held = named.as_ref().and_then(|named| desk.ids.get(named));
+            let place = match held.copied() {
                 Some(place) => Some(desk.take_over(place, wish, now)?),
                 None => desk.waiting.arrive(store, wish, now, go)?,
             };
             let Some(place) = place else {
-                let own = |caller: &Caller| caller.client.id == client.id;
-                let own = desk.waiting.take_ended_if(own);
+                // Others may have gone before it; they are answered like those whose wait ends at any time.
+                let own = desk.waiting.take_ended_if(|caller| caller.is_of(client));
                 let mut tally = Tally::default();
-                own.iter().for_each(|own| own.count(&mut tally));
-                shared.metrics.add(tally);
-                let answer = own.map_or_else(Vec::new, |own| own.answer);
-                return Ok(Acquired::Answered(answer));
+                let answer = own.map(|own| own.into_answer(&mut tally));
+                shared.metrics.add(&tally);
+                return Ok(Arrival::Answered(answer.unwrap_or_default()));
             };
             if let Some(named) = named {
                 desk.ids.insert(named, place);
             }
             client.waits_at.store(place, Relaxed);
-            Ok(Acquired::Waits)
+            Ok(Arrival::Waits)
         })
     }
 }
@@ -250,7 +227,7 @@ impl Waiters {
 impl Desk {
     fn is_of(&self, place: u64, client: &Client) -> bool {
         let caller = self.waiting.caller(place);
-        caller.is_some_and(|caller| caller.client.id == client.id)
+        caller.is_some_and(|caller| caller.is_of(client))
     }
 
     fn withdraw(
@@ -272,179 +249,41 @@ impl Desk {
         caller.is_some()
     }
 
+    fn release(
+        &mut self,
+        shared: &Shared,
+        lease: &GrantedLease,
+        now: Timestamp,
+        go: &mut Go<'_, Caller>,
+    ) {
+        let (store, database, keys) = (&shared.store, lease.database, [&*lease.key]);
+        let released = self
+            .waiting
+            .change(store, database, &keys, now, go, |mut keys| {
+                let leases = keys.kept()[0].leases_mut();
+                leases.and_then(|leases| leases.release(lease.number, now))
+            });
+        let mut tally = Tally::default();
+        tally.writes += u64::from(matches!(released, Ok(Some(_))));
+        shared.metrics.add(&tally);
+    }
+
     fn forget_id(&mut self, caller: &Caller) {
-        if let Some(id) = &caller.id {
-            let home = (caller.database, caller.key.clone());
-            self.ids.remove(&(home, id.clone()));
+        if let Some(named) = caller.named() {
+            self.ids.remove(&named);
         }
     }
 
     /// A request that waits is sent again: the new caller has the place of the old one.
     fn take_over(&mut self, place: u64, wish: Wish<Caller>, now: Timestamp) -> Result<u64, Error> {
-        let mut caller = wish.caller;
-        let before = self.waiting.caller(place);
-        if before.is_some_and(|before| before.request != caller.request) {
-            return Err(replay::ANOTHER_REQUEST);
-        }
-        caller.arrived = before.map_or(now, |before| before.arrived);
+        const TAKEN: &str = "UNBLOCKED another connection has sent the request with this ID again and waits in this one's place";
+        let Some(before) = self.waiting.caller(place) else {
+            return Ok(place);
+        };
+        let caller = wish.caller.in_place_of(before)?;
         if let Some(before) = self.waiting.replace(place, caller, wish.deadline, now) {
-            before.client.waits_at.store(0, Relaxed);
-            before.client.answer(error_reply(&Error::redis(
-                "UNBLOCKED another connection has sent the request with this ID again and waits in this one's place",
-            )));
+            before.refuse(&Error::redis(TAKEN));
         }
         Ok(place)
     }
-}
-
-fn wish(context: &Context<'_>, arguments: Arguments<'_>, call: &Call<'_>) -> Wish<Caller> {
-    let want = |rule: &Rule<'_>| Want {
-        key: Key::new(rule.key),
-        limits: rule.limits.clone(),
-        policy: rule.policy.map(Box::from),
-        costs: rule.costs.clone(),
-    };
-    let (connection, options) = (&context.connection, &call.options);
-    Wish {
-        caller: Caller {
-            client: connection.client.clone(),
-            protocol: connection.protocol,
-            database: connection.database,
-            arrived: context.now,
-            info: options.info,
-            ticket: options.ticket,
-            id: options.id.map(Box::from),
-            request: replay::fingerprint(arguments),
-            key: Key::new(call.rules[0].key),
-            answer: Vec::new(),
-            went: false,
-        },
-        database: connection.database,
-        wants: call.rules.iter().map(want).collect(),
-        priority: options.priority,
-        group: options.group.into(),
-        deadline: context.now.after(call.max_wait),
-    }
-}
-
-impl Caller {
-    /// Its wait ends: finds its answer. False if it must not be booked.
-    fn turn(&mut self, shared: &Shared, turn: Turn<'_>) -> bool {
-        match self.answer_to(shared, turn) {
-            Ok(answer) => self.answer = answer,
-            Err(error) => self.answer = error_reply(&error),
-        }
-        self.went
-    }
-
-    fn answer_to(&mut self, shared: &Shared, turn: Turn<'_>) -> Result<Vec<u8>, Error> {
-        match turn.ending {
-            Ending::Goes(slots) => self.grant(shared, turn, slots),
-            Ending::Late { .. } if self.info => self.refusal_in_full(turn),
-            Ending::Late { never } => Ok(self.numbers(if never { -2 } else { -1 }, 0)),
-            Ending::Refused(refusal) => Err(refusal.into()),
-        }
-    }
-
-    fn grant(&mut self, shared: &Shared, turn: Turn<'_>, slots: &[Slot]) -> Result<Vec<u8>, Error> {
-        let (store, at) = (&shared.store, turn.at);
-        let ticket = match self.ticket {
-            Some(ttl) => self.draw_ticket(shared, &turn, slots, ttl)?,
-            None => 0,
-        };
-        self.went = true;
-        let waited = Wait::from_ns(u128::from(at.since(self.arrived)));
-        if !self.info && self.id.is_none() {
-            return Ok(self.numbers(waited.ceil_ms(), ticket));
-        }
-        let rules = rules(turn.keys, turn.asks);
-        let joint = Joint::new(turn.seen, turn.asks, at, usize::MAX)?;
-        let now = Earliest::After(Wait::ZERO);
-        let rows = rows(
-            &joint,
-            &rules,
-            &SmallVec::<[_; 1]>::from_elem(now, slots.len()),
-        );
-        let mut outcome = Outcome::new(true, now, ticket, rows);
-        if let Some(id) = &self.id {
-            let key = self.key.as_bytes();
-            replay::remember(store, self.database, key, id, self.request, &outcome, at);
-        }
-        outcome.earliest = Earliest::After(waited);
-        Ok(self.reply(&outcome, &rules))
-    }
-
-    fn draw_ticket(
-        &self,
-        shared: &Shared,
-        turn: &Turn<'_>,
-        slots: &[Slot],
-        ttl: Span,
-    ) -> Result<u64, Error> {
-        let records = &shared.store.records;
-        if !records.has_room(self.database, self.key.as_bytes(), turn.at) {
-            return Err(NO_TICKET);
-        }
-        let number = records.next_number();
-        let ticket = Ticket {
-            parts: parts(turn.keys.iter().copied(), turn.asks, slots),
-            slot: turn.at,
-            ttl,
-            confirmed: false,
-            overtaken: false,
-            id: self.id.clone(),
-        };
-        records.put(self.database, number, ticket);
-        Ok(number)
-    }
-
-    /// A refusal as `INFO` tells it.
-    fn refusal_in_full(&self, turn: Turn<'_>) -> Result<Vec<u8>, Error> {
-        let joint = Joint::new(turn.seen, turn.asks, turn.at, usize::MAX)?;
-        let alone = joint.earliest_from(0);
-        let (earliest, _) = joint.common_slot(&alone, Span::MAX);
-        let rules = rules(turn.keys, turn.asks);
-        let outcome = Outcome::new(false, earliest, 0, rows(&joint, &rules, &alone));
-        Ok(self.reply(&outcome, &rules))
-    }
-
-    fn reply(&self, outcome: &Outcome, rules: &[Rule<'_>]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut reply = Reply::new(&mut bytes, self.protocol);
-        outcome.write_wait(&mut reply, rules, self.info, self.ticket.is_some());
-        bytes
-    }
-
-    /// A reply without `INFO`.
-    fn numbers(&self, wait: i64, ticket: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut reply = Reply::new(&mut bytes, self.protocol);
-        write_numbers(&mut reply, wait, ticket, self.ticket.is_some());
-        bytes
-    }
-
-    fn count(&self, tally: &mut Tally) {
-        // A grant changes its keys, and no command counts it.
-        tally.writes += u64::from(self.went);
-        tally.granted += u64::from(self.went);
-        tally.denied += u64::from(!self.went);
-    }
-}
-
-/// The rules of a call, from what is kept of it.
-fn rules<'a>(keys: &[&'a [u8]], asks: &[Ask<'_>]) -> SmallVec<[Rule<'a>; 1]> {
-    let rule = |(key, ask): (&&'a [u8], &Ask<'_>)| Rule {
-        key,
-        limits: ask.limits.into(),
-        policy: None,
-        costs: ask.costs.into(),
-    };
-    keys.iter().zip(asks).map(rule).collect()
-}
-
-/// An error as a reply; the same in both protocols.
-fn error_reply(error: &Error) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    Reply::new(&mut bytes, Protocol::Resp2).error_display(error);
-    bytes
 }

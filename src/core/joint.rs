@@ -4,6 +4,7 @@ use super::booked::Charge;
 use super::decision::{Earliest, Refusal, Standing};
 use super::draft::Draft;
 use super::entry::Entry;
+use super::leases::{Lease, LeasesLimit};
 use super::limit::Limit;
 use super::timeline::Slot;
 use super::units::{Span, Timestamp, Wait};
@@ -18,6 +19,16 @@ pub struct Ask<'a> {
     pub under_policy: bool,
     /// Permits, one number a limit.
     pub costs: &'a [u64],
+}
+
+impl Ask<'_> {
+    /// The limit of leases among its limits, of which there is at most one.
+    pub fn leases(&self) -> Option<LeasesLimit> {
+        self.limits.iter().find_map(|limit| match limit {
+            Limit::Leases(leases) => Some(*leases),
+            _ => None,
+        })
+    }
 }
 
 /// One instant a limit, in the order of the keys and of their limits.
@@ -123,15 +134,29 @@ impl<'a, 'c> Joint<'a, 'c> {
         }
     }
 
-    /// Books every limit at its slot.
+    /// Books every limit at its slot, and takes the lease where one of them is of leases; with none it is promised.
     ///
     /// # Errors
     /// As [`Draft::book_at`].
-    pub fn book(&mut self, slots: &[Wait], ticket: u64) -> Result<(), Refusal> {
+    pub fn book(
+        &mut self,
+        slots: &[Wait],
+        ticket: u64,
+        mut lease: Option<(u64, Lease)>,
+    ) -> Result<(), Refusal> {
         let mut slots = slots.iter();
         for (draft, ask) in self.drafts.iter_mut().zip(self.asks) {
-            for ((index, &cost), &wait) in ask.costs.iter().enumerate().zip(&mut slots) {
-                draft.book_at(index, Charge { cost, wait, ticket })?;
+            let costs = ask.limits.iter().zip(ask.costs).enumerate();
+            for ((index, (limit, &cost)), &wait) in costs.zip(&mut slots) {
+                // Nothing asked, nothing booked.
+                if cost == 0 {
+                    continue;
+                }
+                let held = lease.take_if(|_| matches!(limit, Limit::Leases(_)));
+                match held {
+                    Some((number, lease)) => draft.hold(index, number, lease),
+                    None => draft.book_at(index, Charge { cost, wait, ticket })?,
+                }
             }
         }
         Ok(())

@@ -10,11 +10,11 @@ pub struct Waited {
     /// One a limit: where a row of windows begins if none of them holds anything. A row runs on while
     /// somebody waits, so that the windows of a plan are those of the key when the slots come.
     pub(super) rows: SmallVec<[Timestamp; 1]>,
-    /// What sliding counters will count, by limit and slot. Only a plan has them.
+    /// What limits that cannot be booked ahead have promised, by limit and slot. Only a plan has them.
     pub(super) promises: Vec<Promise>,
 }
 
-/// A cost that a sliding counter will count at a later instant.
+/// A cost that a sliding counter will count at a later instant, or a lease that will be taken then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Promise {
     /// Which of the key's limits.
@@ -37,8 +37,10 @@ impl Waited {
     pub(super) fn settle(&mut self, states: &mut [State], now: Timestamp) {
         self.promises.retain(|promise| {
             let due = promise.slot <= now;
-            if let (true, Some(State::Sliding(sliding))) = (due, states.get_mut(promise.index)) {
-                sliding.book(promise.cost, promise.slot);
+            match states.get_mut(promise.index) {
+                Some(State::Sliding(sliding)) if due => sliding.book(promise.cost, promise.slot),
+                Some(State::Leases(leases)) if due => leases.hold_promised(promise),
+                _ => {}
             }
             !due
         });

@@ -45,6 +45,11 @@ impl<'a> Reply<'a> {
         self.out.len()
     }
 
+    /// All that the buffer holds so far.
+    pub fn written(&self) -> &[u8] {
+        self.out
+    }
+
     /// Drops what was written since `position` was taken, as when a command fails with half of its reply written.
     /// Does nothing when less than that is there.
     pub fn truncate(&mut self, position: usize) {
@@ -162,6 +167,19 @@ impl<'a> Reply<'a> {
             Protocol::Resp3 => {
                 self.out.push(b',');
                 self.out.extend_from_slice(text.as_bytes());
+                self.out.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
+    /// A floating-point number that prints as RESP3 writes one; a byte string in RESP2.
+    pub fn double_display(&mut self, number: impl fmt::Display) {
+        match self.protocol {
+            Protocol::Resp2 => self.bulk_display(number),
+            Protocol::Resp3 => {
+                self.out.push(b',');
+                // Appending cannot fail.
+                let _ = write!(Appended(self.out), "{number}");
                 self.out.extend_from_slice(b"\r\n");
             }
         }

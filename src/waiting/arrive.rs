@@ -52,6 +52,7 @@ impl<C> Waiting<C> {
             spots: spots.collect(),
             queue,
             deadline: wish.deadline,
+            holder: wish.holder,
             turn: None,
             planned: Planned::Never,
             slots: SmallVec::new(),

@@ -4,6 +4,7 @@ use super::place::{Ending, Place, Turn};
 use super::{Go, Waiting};
 use crate::core::entry::Entry;
 use crate::core::joint::{Ask, Joint};
+use crate::core::leases::Lease;
 use crate::core::timeline::Slot;
 use crate::core::units::Timestamp;
 use crate::store::{Home, Store};
@@ -78,8 +79,21 @@ impl<C> Waiting<C> {
                 let kept = kept.iter_mut().map(|entry| &mut **entry);
                 let mut joint = Joint::new(kept, asks, from, usize::MAX)?;
                 let waits = joint.waits_until(slots);
-                joint.book(&waits, 0)?;
-                let ending = Ending::Goes(slots);
+                let leases = asks.iter().find_map(Ask::leases);
+                let lease = leases.map(|limit| {
+                    let lease = Lease {
+                        owner: place.holder.owner.clone(),
+                        bound_to: place.holder.bound_to,
+                        ..Lease::new(limit, at)
+                    };
+                    (store.records.next_number(), lease)
+                });
+                let number = lease.as_ref().map_or(0, |(number, _)| *number);
+                joint.book(&waits, 0, lease)?;
+                let ending = Ending::Goes {
+                    slots,
+                    lease: number,
+                };
                 let turn = Turn {
                     at,
                     ending,

@@ -23,7 +23,7 @@ mod place;
 mod plan;
 
 pub use keys::Keys;
-pub use place::{Ending, Turn, Want, Wish};
+pub use place::{Ending, Holder, Turn, Want, Wish};
 
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;

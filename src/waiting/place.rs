@@ -27,9 +27,21 @@ pub struct Wish<C> {
     pub group: Box<[u8]>,
     /// How long it waits at most.
     pub deadline: Timestamp,
+    /// Who will hold the lease that it takes, if it takes one.
+    pub holder: Holder,
+}
+
+/// Who holds a lease.
+#[derive(Clone, Default, Debug)]
+pub struct Holder {
+    /// What it calls itself.
+    pub owner: Option<Box<[u8]>>,
+    /// The number of the connection with which the lease goes; 0 for none.
+    pub bound_to: u64,
 }
 
 /// What a caller wants of one key.
+#[derive(Clone, Debug)]
 pub struct Want {
     /// The key.
     pub key: Key,
@@ -54,6 +66,7 @@ pub(super) struct Place<C> {
     pub(super) spots: SmallVec<[Spot; 1]>,
     pub(super) queue: Queue,
     pub(super) deadline: Timestamp,
+    pub(super) holder: Holder,
     /// Since when it is the first of its group at all its keys; see [`super::order`].
     pub(super) turn: Option<u64>,
     /// What the plan has for it.
@@ -100,8 +113,13 @@ pub struct Turn<'a> {
 /// How a wait ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Ending<'a> {
-    /// It goes: the slots, one a limit.
-    Goes(&'a [Slot]),
+    /// It goes.
+    Goes {
+        /// The slots, one a limit.
+        slots: &'a [Slot],
+        /// Its lease; 0 for none.
+        lease: u64,
+    },
     /// It has waited for as long as it wanted to, or would have to wait for longer.
     Late {
         /// Its cost is above a capacity.

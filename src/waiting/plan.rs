@@ -8,8 +8,10 @@ use super::place::Place;
 use crate::core::decision::Earliest;
 use crate::core::entry::Entry;
 use crate::core::joint::{Ask, Joint};
+use crate::core::limit::Limit;
 use crate::core::units::{Span, Timestamp};
 use crate::store::{Store, Value};
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// What a plan has for one who waits.
@@ -19,7 +21,7 @@ pub(super) enum Planned {
     Slot,
     /// None by its deadline. It holds nobody up, and stays: a pause may end early.
     Late,
-    /// None before others have gone, since a key cannot be booked ahead.
+    /// None before others have gone, since a key cannot be booked ahead; or before a lease is released.
     Behind,
     /// None ever, as things stand.
     Never,
@@ -167,7 +169,7 @@ fn plan_on<C>(
 ) -> Planned {
     place.slots.clear();
     // Parameters of others may be such that what the key owes cannot be held under them.
-    let Ok(mut joint) = Joint::new(copies, asks, at, usize::MAX) else {
+    let Ok(mut joint) = Joint::new(&mut *copies, asks, at, usize::MAX) else {
         return Planned::Late;
     };
     let left = Span::from_ns(place.deadline.since(at)).unwrap_or(Span::MAX);
@@ -176,17 +178,45 @@ fn plan_on<C>(
         Earliest::Never => return Planned::Never,
         Earliest::After(wait) => wait,
     };
-    if !wait.fits(left) || place.deadline < at {
+    if place.deadline < at {
         return Planned::Late;
+    }
+    if !wait.fits(left) {
+        drop(joint);
+        // When a lease lapses is known, but most are released before.
+        return match fits_but_for_leases(asks, copies, at, left) {
+            true => Planned::Behind,
+            false => Planned::Late,
+        };
     }
     let slots = joint.slots_after(&waits);
     if joint.is_behind_promises(&slots) {
         return Planned::Behind;
     }
-    if joint.book(&waits, 0).is_err() {
+    if joint.book(&waits, 0, None).is_err() {
         return Planned::Late;
     }
     joint.commit();
     place.slots = slots;
     Planned::Slot
+}
+
+/// True if a call that takes a lease could go in time but for that.
+fn fits_but_for_leases(asks: &[Ask<'_>], copies: &mut [Entry], at: Timestamp, left: Span) -> bool {
+    let cost = |(limit, &cost): (&Limit, &u64)| match limit {
+        Limit::Leases(_) => 0,
+        _ => cost,
+    };
+    let costs = asks
+        .iter()
+        .map(|ask| ask.limits.iter().zip(ask.costs).map(cost).collect());
+    let costs: SmallVec<[SmallVec<[u64; 1]>; 1]> = costs.collect();
+    let all = asks.iter().zip(&costs);
+    let others: SmallVec<[Ask<'_>; 1]> = all.map(|(ask, costs)| Ask { costs, ..*ask }).collect();
+    let takes_lease = asks.iter().any(|ask| ask.leases().is_some());
+    takes_lease
+        && Joint::new(copies, &others, at, usize::MAX).is_ok_and(|joint| {
+            let (earliest, _) = joint.common_slot(&joint.earliest_from(0), left);
+            matches!(earliest, Earliest::After(wait) if wait.fits(left))
+        })
 }

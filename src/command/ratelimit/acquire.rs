@@ -6,12 +6,14 @@ use crate::command::decide::{self, Mode};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
 use crate::command::outcome::Outcome;
-use crate::command::rules::{self, Call};
+use crate::command::rules::{self, Call, Rule};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
-use crate::command::waiters::Acquired;
+use crate::command::waiters::{Arrival, Asked, Caller};
 use crate::core::decision::Earliest;
 use crate::core::units::Span;
 use crate::protocol::Arguments;
+use crate::store::Key;
+use crate::waiting::{Holder, Want, Wish};
 
 /// The row.
 pub const SPEC: Spec = Spec {
@@ -28,7 +30,7 @@ pub const SPEC: Spec = Spec {
         rules::ID,
         rules::INFO,
     ],
-    reply: "Milliseconds waited, when the slot has come: go now. -1 at once if it would be later than `max_wait` from now, or then if that shows later; -2 if the cost is above the capacity. -1 and -2 spend nothing. With `TICKET` an array of that and the ticket (0 when refused), with `INFO` a map. Inside MULTI it does not wait: what cannot go at once is -1.",
+    reply: "Milliseconds waited, when the slot has come: go now. -1 at once if it would be later than `max_wait` from now, or then if that shows later; -2 if the cost is above the capacity. -1 and -2 spend nothing. With `TICKET` an array of that and the ticket (0 when refused), with `LEASES` of that, the ticket if there is one, and the lease (0 when refused); with `INFO` a map. Inside MULTI it does not wait: what cannot go at once is -1.",
     flags: Flags::WRITE.and(Flags::BLOCKING),
     keys: Keys::Found(rules::keys_of_waiting),
     ..Spec::new("RL.ACQUIRE", Group::RateLimit, Arity::at_least(5), run)
@@ -37,22 +39,33 @@ pub const SPEC: Spec = Spec {
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let call = Call::parse(arguments, rules::ACQUIRE, &context.shared.store.policies)?;
     if context.connection.in_exec {
-        let outcome = decide::decide(context, arguments, &call, Mode::Acquire(Span::ZERO))?;
-        write(context, &call, &outcome);
-        return Ok(());
+        return at_once(context, arguments, &call);
     }
     let mode = Mode::Acquire(call.max_wait);
     if let Some(outcome) = decide::decide_unless_waited(context, arguments, &call, mode)?
         && !waits(&call, &outcome)
     {
         decide::count(context, mode, &outcome);
-        write(context, &call, &outcome);
+        outcome.write_wait(&mut context.reply, &call);
         return Ok(());
     }
-    match context.shared.waiters.acquire(context, arguments, &call)? {
-        Acquired::Waits => context.connection.pending = Some(Pending::Answer),
-        Acquired::Answered(reply) => context.reply.append(&reply),
+    let wish = wish(context, arguments, &call);
+    match context.shared.waiters.arrive(context, wish, arguments)? {
+        Arrival::Waits => context.connection.pending = Some(Pending::Answer),
+        Arrival::Answered(reply) => context.reply.append(&reply),
+        Arrival::Known => return at_once(context, arguments, &call),
     }
+    Ok(())
+}
+
+/// Lets a call go now or not at all.
+fn at_once(
+    context: &mut Context<'_>,
+    arguments: Arguments<'_>,
+    call: &Call<'_>,
+) -> Result<(), Error> {
+    let outcome = decide::decide(context, arguments, call, Mode::Acquire(Span::ZERO))?;
+    outcome.write_wait(&mut context.reply, call);
     Ok(())
 }
 
@@ -64,7 +77,25 @@ fn waits(call: &Call<'_>, outcome: &Outcome) -> bool {
     }
 }
 
-fn write(context: &mut Context<'_>, call: &Call<'_>, outcome: &Outcome) {
-    let (info, ticket) = (call.options.info, call.options.ticket.is_some());
-    outcome.write_wait(&mut context.reply, &call.rules, info, ticket);
+fn wish(context: &Context<'_>, arguments: Arguments<'_>, call: &Call<'_>) -> Wish<Caller> {
+    let want = |rule: &Rule<'_>| Want {
+        key: Key::new(rule.key),
+        limits: rule.limits.clone(),
+        policy: rule.policy.map(Box::from),
+        costs: rule.costs.clone(),
+    };
+    let (first, options) = (call.rules[0].key, &call.options);
+    let asked = Asked::Acquire {
+        info: options.info,
+        ticket: options.ticket,
+    };
+    Wish {
+        caller: Caller::new(context, arguments, first, options.id, asked),
+        database: context.connection.database,
+        wants: call.rules.iter().map(want).collect(),
+        priority: options.priority,
+        group: options.group.into(),
+        deadline: context.now.after(call.max_wait),
+        holder: Holder::default(),
+    }
 }

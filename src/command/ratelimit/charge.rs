@@ -11,6 +11,7 @@ use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::{Earliest, Refusal};
 use crate::core::entry::Entry;
 use crate::core::joint::{Ask, Joint, latest};
+use crate::core::limit::Limit;
 use crate::core::number;
 use crate::core::units::{Timestamp, Wait};
 use crate::protocol::Arguments;
@@ -38,6 +39,12 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let (limits, policy) = rules::resolve(term, &context.shared.store.policies)?;
     let costs = rules::cost_list(&mut cursor, "cost", limits.len(), number::amount)?;
     let id = rules::optional_id(&mut cursor)?;
+    if limits.iter().any(|limit| matches!(limit, Limit::Leases(_))) {
+        return Err(Error::argument(
+            "limit",
+            "one without LEASES, which are taken and not charged",
+        ));
+    }
     let rule = Rule {
         key,
         limits,
@@ -49,7 +56,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         context.connection.database,
         context.now,
     );
-    let (wait, waited) = access::change(context, &[key], |mut keys| {
+    let (wait, waited) = access::change(&*context, &[key], |mut keys| {
         if let Some(id) = id
             && let Some(Answer::Until(slot)) =
                 replay::recall(store, database, key, id, arguments, now)?
@@ -74,7 +81,9 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     })?;
     // A next one comes behind those who wait.
     let wait = match waited {
-        true => access::decide(context, &[key], |keys| next_wait(keys.seen[0], &rule, now))?,
+        true => access::decide(&*context, &[key], |keys| {
+            next_wait(keys.seen[0], &rule, now)
+        })?,
         false => wait,
     };
     context.reply.integer(wait.ceil_ms());

@@ -88,7 +88,7 @@ impl Answer {
 /// Takes `cost`, or only looks if it is zero.
 fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Result<Answer, Error> {
     let now = context.now;
-    let answer = access::decide(context, &[key], |keys| {
+    let answer = access::decide(&*context, &[key], |keys| {
         let mut draft = keys.seen[0].draft(&limit, now)?;
         let earliest = draft.retry_after(0, cost);
         let allowed = earliest.is_now();

@@ -49,7 +49,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     // One wrong Retry-After must not lock everyone out.
     let span = duration.min(context.shared.settings.max_pause());
     let (records, now) = (&context.shared.store.records, context.now);
-    let left = access::change(context, &[key], |mut keys| {
+    let left = access::change(&*context, &[key], |mut keys| {
         let entry = &mut keys.kept()[0];
         let left = entry.pause_then_slow(span, keep, force, slow, now);
         records.overtake(&entry.tickets_ahead(now));

@@ -29,7 +29,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         context.connection.database,
         context.now,
     );
-    let back = access::change(context, &[key], |mut keys| {
+    let back = access::change(&*context, &[key], |mut keys| {
         let entry = &mut keys.kept()[0];
         let Some(id) = id else {
             return Ok(entry.refund(cost, now));

@@ -6,7 +6,6 @@ use crate::command::error::Error;
 use crate::command::limits::LIMIT;
 use crate::command::rules::{self, Call};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
-use crate::core::limit::Limit;
 use crate::core::units::Span;
 use crate::protocol::Arguments;
 
@@ -23,7 +22,7 @@ pub const SPEC: Spec = Spec {
         rules::ID,
         rules::INFO,
     ],
-    reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `TICKET` an array of that and the ticket (0 when refused), with `INFO` a map.",
+    reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `TICKET` an array of that and the ticket (0 when refused), with `LEASES` of that, the ticket if there is one, and the lease (0 when refused); with `INFO` a map.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_waiting),
     ..Spec::new("RL.RESERVE", Group::RateLimit, Arity::at_least(5), run)
@@ -31,15 +30,10 @@ pub const SPEC: Spec = Spec {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let call = Call::parse(arguments, rules::RESERVE, &context.shared.store.policies)?;
-    let mut limits = call.rules.iter().flat_map(|rule| &rule.limits);
-    if call.max_wait > Span::ZERO && limits.any(|limit| matches!(limit, Limit::Sliding(_))) {
-        return Err(Error::argument(
-            "max_wait",
-            "0 with SLIDING, which cannot be booked ahead",
-        ));
+    if let Some(takes) = call.unbookable().filter(|_| call.max_wait > Span::ZERO) {
+        return Err(Error::argument("max_wait", takes));
     }
     let outcome = decide(context, arguments, &call, Mode::Reserve(call.max_wait))?;
-    let (info, ticket) = (call.options.info, call.options.ticket.is_some());
-    outcome.write_wait(&mut context.reply, &call.rules, info, ticket);
+    outcome.write_wait(&mut context.reply, &call);
     Ok(())
 }

@@ -21,7 +21,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let key = Cursor::new(arguments).key()?;
     let now = context.now;
     let records = &context.shared.store.records;
-    let resumed = access::change(context, &[key], |mut keys| {
+    let resumed = access::change(&*context, &[key], |mut keys| {
         let entry = &mut keys.kept()[0];
         let resumed = entry.resume(now);
         records.overtake(&entry.tickets_ahead(now));

@@ -3,12 +3,13 @@
 use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
-use crate::command::decide::parts;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Earliest;
 use crate::core::entry::{Entry, Grant};
 use crate::core::joint::{Ask, Joint};
+use crate::core::leases::Lease;
+use crate::core::limit::Limit;
 use crate::core::number;
 use crate::core::units::{SECOND, Span, Timestamp, Wait};
 use crate::protocol::Arguments;
@@ -22,7 +23,7 @@ const FLAGS: Flags = Flags::WRITE.and(Flags::FAST);
 pub const CONFIRM: Spec = Spec {
     summary: "Ask just before sending whether a ticket's slot stands",
     arguments: &[Argument::key("key"), Argument::integer("ticket")],
-    reply: "0: go. More: milliseconds to wait, then confirm again; a slot that fell into a pause or passed more than a second ago is replaced by a new one. -1 if the ticket is unknown or given back.",
+    reply: "0: go. More: milliseconds to wait, then confirm again; a slot that fell into a pause or passed more than a second ago is replaced by a new one. -1 if the ticket is unknown or given back, or its lease is no longer held.",
     flags: FLAGS,
     keys: Keys::ONE,
     ..Spec::new("RL.CONFIRM", Group::RateLimit, Arity::exactly(3), confirm)
@@ -32,7 +33,7 @@ pub const CONFIRM: Spec = Spec {
 pub const CANCEL: Spec = Spec {
     summary: "Give a ticket back",
     arguments: &[Argument::key("key"), Argument::integer("ticket")],
-    reply: "Permits given back, rounded down: all of a slot still ahead, of one that has passed what refill has not given back already. 0 for a ticket that is unknown or given back. Of several rules, the first one's; of the limits of a policy, the most that came back to one.",
+    reply: "Permits given back, rounded down: all of a slot still ahead, of one that has passed what refill has not given back already; its lease is released. 0 for a ticket that is unknown or given back. Of several rules, the first one's; of the limits of a policy, the most that came back to one.",
     flags: FLAGS,
     keys: Keys::ONE,
     ..Spec::new("RL.CANCEL", Group::RateLimit, Arity::exactly(3), cancel)
@@ -46,7 +47,7 @@ pub const SETTLE: Spec = Spec {
         Argument::integer("ticket"),
         Argument::string("actual"),
     ],
-    reply: "1: the difference was charged, into debt if need be, or given back. 0 for a ticket that is unknown or settled. `actual` is one number from 0 on, or one for each rule or limit (1,1350).",
+    reply: "1: the difference was charged, into debt if need be, or given back. 0 for a ticket that is unknown or settled. `actual` is one number from 0 on, or one for each rule or limit (1,1350); 0 for a lease releases it, anything else leaves it.",
     flags: FLAGS,
     keys: Keys::ONE,
     ..Spec::new("RL.SETTLE", Group::RateLimit, Arity::exactly(4), settle)
@@ -66,7 +67,12 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
             let left = entry.paused(call.now);
             !left.is_zero() && left.ceil_ns() > u128::from(ticket.slot.since(call.now))
         };
-        let earliest = if stale || ticket.overtaken || keys.kept().iter().any(pause_covers) {
+        // Who has lost its lease must not go.
+        let entries = keys.kept();
+        let held = lease_of(entries.iter().map(|entry| &**entry), &ticket, call.now);
+        let lapsed = ticket.lease != 0 && held.is_none();
+        let moves = stale || lapsed || ticket.overtaken || entries.iter().any(pause_covers);
+        let earliest = if moves {
             move_ticket(&mut keys, &mut ticket, call.number, call.now, bookings_max)?
         } else {
             Earliest::After(Wait::from_ns(u128::from(ticket.slot.since(call.now))))
@@ -90,7 +96,20 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
     Ok(())
 }
 
-/// Gives a ticket's slot back and books the next one for it. `Never` if its limits no longer allow the cost.
+/// The lease of a ticket, while it is held.
+fn lease_of<'a>(
+    entries: impl IntoIterator<Item = &'a Entry>,
+    ticket: &Ticket,
+    now: Timestamp,
+) -> Option<Lease> {
+    let mut leases = entries.into_iter().filter_map(Entry::leases);
+    leases
+        .find_map(|leases| leases.get(ticket.lease, now))
+        .cloned()
+}
+
+/// Gives a ticket's slot back and books the next one for it; its lease stays as it is. `Never` if its limits no
+/// longer allow the cost, or its lease is gone.
 ///
 /// The slot is found on the keys as seen, with what is promised to those who wait.
 fn move_ticket(
@@ -102,13 +121,18 @@ fn move_ticket(
 ) -> Result<Earliest, Error> {
     // On copies: if the new slot cannot be had, the old one is left as it is.
     let given_back = |entries: &[&mut Entry]| {
-        let mut copies: SmallVec<[Entry; 1]> =
-            entries.iter().map(|entry| (**entry).clone()).collect();
-        give_back(&mut copies, ticket, number, now, |cost, _, _| cost);
+        let copies = entries.iter().map(|entry| (**entry).clone());
+        let mut copies: SmallVec<[Entry; 1]> = copies.collect();
+        let is_lease = |limit: &Limit| matches!(limit, Limit::Leases(_));
+        let limits = ticket.parts.iter().flat_map(|part| &part.limits);
+        let leases: SmallVec<[bool; 1]> = limits.map(is_lease).collect();
+        let all_but_lease = |cost, _, limit: usize| if leases[limit] { 0 } else { cost };
+        give_back(&mut copies, ticket, number, now, all_but_lease);
         copies
     };
     let (mut seen, mut kept) = (given_back(keys.seen), given_back(keys.kept()));
-    let asked: SmallVec<[Part; 1]> = seen
+    let lost = ticket.lease != 0 && lease_of(&kept, ticket, now).is_none();
+    let mut parts: SmallVec<[Part; 1]> = seen
         .iter()
         .zip(&ticket.parts)
         .map(|(entry, part)| {
@@ -125,22 +149,52 @@ fn move_ticket(
             }
         })
         .collect();
-    let asks: SmallVec<[Ask<'_>; 1]> = asked.iter().map(Part::ask).collect();
+    let costs: SmallVec<[SmallVec<[u64; 1]>; 1]> = parts.iter_mut().map(costs_of).collect();
+    let asks = parts.iter().zip(&costs).map(|(part, costs)| Ask {
+        costs,
+        ..part.ask()
+    });
+    let asks: SmallVec<[Ask<'_>; 1]> = asks.collect();
     let joint = Joint::new(&mut seen, &asks, now, usize::MAX)?;
     let (earliest, waits) = joint.common_slot(&joint.earliest_from(0), Span::MAX);
-    let bookable = matches!(earliest, Earliest::After(wait) if wait.fits(Span::MAX));
+    let in_reach = matches!(earliest, Earliest::After(wait) if wait.fits(Span::MAX));
+    let slots = joint.slots_after(&waits);
+    let bookable = in_reach && !lost;
     if bookable {
-        let names = asked.iter().map(|part| part.key.as_bytes());
-        ticket.parts = parts(names, &asks, &joint.slots_after(&waits));
-        ticket.slot = Ticket::slot_of(&ticket.parts);
-        ticket.overtaken = false;
         let mut joint = Joint::new(&mut kept, &asks, now, bookings_max)?;
-        joint.book(&waits, number)?;
+        joint.book(&waits, number, None)?;
         joint.commit();
     }
+    drop(asks);
     let entries = keys.kept().iter_mut().zip(kept);
     entries.for_each(|(entry, moved)| **entry = moved);
-    Ok(if bookable { earliest } else { Earliest::Never })
+    if !bookable {
+        return Ok(Earliest::Never);
+    }
+    let mut slots = slots.into_iter();
+    for part in &mut parts {
+        part.slots = slots.by_ref().take(part.costs.len()).collect();
+    }
+    ticket.slot = Ticket::slot_of(&parts);
+    ticket.parts = parts;
+    ticket.overtaken = false;
+    Ok(earliest)
+}
+
+/// What a part that is moved asks of its limits: of leases nothing, since it has one. A limit of leases that is new
+/// in its policy costs 1 like any.
+fn costs_of(part: &mut Part) -> SmallVec<[u64; 1]> {
+    let mut costs = part.costs.clone();
+    for (limit, (own, asked)) in part
+        .limits
+        .iter()
+        .zip(part.costs.iter_mut().zip(&mut costs))
+    {
+        if matches!(limit, Limit::Leases(_)) {
+            (*own, *asked) = (1, 0);
+        }
+    }
+    costs
 }
 
 fn cancel(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
@@ -241,6 +295,7 @@ fn give_back<'a>(
                 cost,
                 slot,
                 limit: granting,
+                lease: ticket.lease,
             };
             let amount = amount(cost, rule, limit);
             let back = if amount == 0 {

@@ -55,7 +55,9 @@ fn write(usage: &Usage, waiting: usize, reply: &mut Reply<'_>) {
     reply.bulk(b"slowed");
     reply.bulk_display(usage.slowed);
     number(reply, "waiting", waiting as i64);
-    number(reply, "leases", 0);
+    let of_leases = |limit: &&LimitUsage| matches!(limit.limit, Limit::Leases(_));
+    let held = usage.limits.iter().find(of_leases);
+    number(reply, "leases", held.map_or(0, |usage| usage.used as i64));
     if several {
         reply.bulk(b"rules");
         reply.array(usage.limits.len());
@@ -88,7 +90,7 @@ fn write_limit(usage: Option<&LimitUsage>, paused: Wait, reply: &mut Reply<'_>) 
         Some(Limit::Bucket(limit)) => reply.bulk_display(limit.rate()),
         Some(Limit::Window(limit)) => reply.bulk_display(limit.per),
         Some(Limit::Sliding(limit) | Limit::Log(limit)) => reply.bulk_display(limit),
-        None => reply.null(),
+        Some(Limit::Leases(_)) | None => reply.null(),
     }
     reply.bulk(b"period_ms");
     match usage.and_then(|usage| usage.limit.period()) {

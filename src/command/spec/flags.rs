@@ -28,10 +28,12 @@ impl Flags {
     /// Not let through to scripts (there are none; clients ask).
     pub const NOSCRIPT: Self = Self(1 << 9);
 
+    /// Kept out of the slow log: what it runs is there.
+    pub const SKIP_SLOWLOG: Self = Self(1 << 10);
     /// May wait for something.
-    pub const BLOCKING: Self = Self(1 << 10);
+    pub const BLOCKING: Self = Self(1 << 11);
 
-    const NAMES: [(Self, &'static str); 8] = [
+    const NAMES: [(Self, &'static str); 9] = [
         (Self::WRITE, "write"),
         (Self::READONLY, "readonly"),
         (Self::ADMIN, "admin"),
@@ -40,6 +42,7 @@ impl Flags {
         (Self::FAST, "fast"),
         (Self::NO_AUTH, "no_auth"),
         (Self::NO_MULTI, "no_multi"),
+        (Self::SKIP_SLOWLOG, "skip_slowlog"),
     ];
 
     /// Both.
