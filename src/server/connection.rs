@@ -230,6 +230,7 @@ impl Connection {
             if received == 0 {
                 return Err(End::PeerClosed);
             }
+            self.server.engine.shared.metrics.received(received);
             let was_full = received == self.read_bytes;
             self.read_bytes = if was_full {
                 READ_BYTES_BUSY
@@ -279,6 +280,9 @@ impl Connection {
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+        if sent > 0 {
+            self.server.engine.shared.metrics.sent(sent);
         }
         self.output.clear();
         if self.output.capacity() > READ_BYTES_BUSY {
@@ -345,11 +349,10 @@ impl Connection {
             tokio::select! {
                 biased;
                 () = self.wake.notified() => {}
-                received = self.stream.read_buf(&mut room), if has_room => {
-                    if received? == 0 {
-                        return Err(End::PeerClosed);
-                    }
-                }
+                received = self.stream.read_buf(&mut room), if has_room => match received? {
+                    0 => return Err(End::PeerClosed),
+                    received => self.server.engine.shared.metrics.received(received),
+                },
             }
         }
     }

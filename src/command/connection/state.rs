@@ -3,6 +3,7 @@
 use super::bound::BoundLeases;
 use crate::clients::Client;
 use crate::command::spec::Spec;
+use crate::core::units::Timestamp;
 use crate::protocol::{OwnedArguments, Protocol};
 use crate::store::Watch;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub struct Connection {
     pub watch: Option<Watch>,
     /// Leases that go when the connection goes.
     pub bound: BoundLeases,
+    /// The instant until which its commands have run, and at which the next one of the same batch begins.
+    pub ran_until: Timestamp,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
 }
@@ -44,6 +47,7 @@ impl Connection {
             transaction: None,
             watch: None,
             bound: BoundLeases::default(),
+            ran_until: Timestamp::ZERO,
             pending: None,
         }
     }
