@@ -36,6 +36,7 @@ class Commands:
     def __init__(self, seed, present, connections=4):
         self.draw = random.Random(seed)
         self.connections = connections
+        self.present = present
         self.base_s = int(time.time())
         self.spans = self.draw.sample(range(4000, 200_000), 100_000)
         self.makers = [(weight, name, maker) for weight, name, maker in self.table() if name in present]
@@ -277,8 +278,8 @@ class Commands:
             return [Step(at, *words)]
         if not queuing and chance > 0.985:
             key, ms = self.key(), b"%d" % self.draw.randint(1, 3)
-            give = self.one([[b"PEXPIRE", key, ms], [b"PSETEX", key, ms, b"v"], [b"SET", key, b"v", b"PX", ms]])
-            return [Step(at, *give), Gone(at, key)]
+            gives = [[b"PEXPIRE", key, ms], [b"PSETEX", key, ms, b"v"], [b"SET", key, b"v", b"PX", ms]]
+            return [Step(at, *self.one([give for give in gives if give[0] in self.present])), Gone(at, key)]
         if not queuing and chance > 0.98:
             return [ScanAll(at, *self.maybe(b"MATCH", self.one([b"*", b"s:*", b"[zh]:?", b"nothing"])), *self.maybe(b"COUNT", self.one([b"1", b"3", b"100"])),
                             *self.maybe(b"TYPE", self.one([b"string", b"zset", b"hash", b"list", b"nosuch"])))]

@@ -179,8 +179,8 @@ class Pair:
         name = words[0].upper()
         if name == b"MULTI" and reply == ("+", b"OK"):
             self.queues[at] = []
-        elif name in (b"EXEC", b"DISCARD", b"RESET") and len(words) == 1:
-            self.queues[at] = None
+        elif name == b"EXEC" or name in (b"DISCARD", b"RESET") and len(words) == 1:
+            self.queues[at] = None                # EXEC ends it even with the wrong number of arguments
         elif self.queues[at] is not None and reply == ("+", b"QUEUED"):
             self.queues[at].append(words)
 
