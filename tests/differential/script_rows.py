@@ -12,11 +12,17 @@ ROWS = []
 
 
 class Row:
-    """One family of scripts. `times` are the places of remaining times in the reply, () for the reply itself."""
+    """One family of scripts.
 
-    def __init__(self, name, scripts, call, times=(), spans=(), prepare=None, keys=("a", "b", "c"), packages=""):
+    `times` are the places of remaining times in the reply, () for the reply itself, and `spans` those of spans of time in
+    the arguments. `prepare` puts the keys into a state of which no decision is at its edge. `clock`: the script reads the
+    server's clock and writes it to the key and, in seconds as text, into the reply; it rounds times to live up to seconds.
+    `says` is what its library looks for in the text of an error.
+    """
+
+    def __init__(self, name, scripts, call, times=(), spans=(), prepare=None, keys=("a", "b", "c"), clock=False, says=b""):
         self.name, self.scripts, self.call, self.times, self.spans = name, scripts, call, times, spans
-        self.prepare, self.keys, self.packages = prepare, [key.encode() for key in keys], packages
+        self.prepare, self.keys, self.clock, self.says = prepare, [key.encode() for key in keys], clock, says
         ROWS.append(self)
 
 
@@ -157,7 +163,7 @@ def limits_sliding(world):
     return SLIDING, keys, [world.draw.choice([b"5", b"10", b"20"]), number(SLIDING_S), world.draw.choice([b"1", b"1", b"2", b"5", b"0"])]
 
 
-def sliding_ages(world, keys, ask):
+def sliding_ages(world, keys, _, ask):
     """Ages of the two windows, such that the weighted count is half a hit away from where its whole part changes."""
     steps, expiry_ms = [], SLIDING_S * 1000
     for place, key in enumerate(keys[:2]):
@@ -254,3 +260,68 @@ Row("redis-gcra", [GCRA], redis_gcra, spans=(3,))
 Row("async-ratelimiter, koa-ratelimit 6", [ASYNC], async_ratelimiter, spans=(1,))
 Row("django-redis incr", [DJANGO], django_incr)
 Row("pyrate-limiter 4.5", [PYRATE], pyrate)
+
+
+# --- whose text no package brings: see README.md -----------------------------------------------------------------------
+
+RATE_PERIOD_S = 1_000_000
+
+
+def redis_rate(world):
+    return world.draw.choice([RATE_ALLOW_N, RATE_AT_MOST]), [world.key()], [world.few(8), world.few(8), number(RATE_PERIOD_S), world.draw.choice([b"1", b"2", b"3", b"9"])]
+
+
+def redis_rate_between(world, keys, arguments, ask):
+    """An instant in the key such that what remains is half a call away from a whole number; without one, half a cost."""
+    if len(keys) != 1 or len(arguments) < 4:
+        return [(b"DEL", key) for key in keys]
+    if world.draw.random() < 0.2:
+        arguments[3] = world.draw.choice([b"1.5", b"2.5"])
+        return [(b"DEL", keys[0])]
+    emission = RATE_PERIOD_S / int(arguments[1]) if arguments[1].isdigit() and int(arguments[1]) else RATE_PERIOD_S
+    instant = int(ask(b"TIME")[1][0][1]) - 1_483_228_800 + (world.draw.randrange(-2, 10) + 0.5) * emission
+    return [(b"SET", keys[0], b"%.3f" % instant, b"EX", b"5000000")]
+
+
+def ulule(world):
+    if world.draw.random() < 0.3:
+        return ULULE_PEEK, [world.key()], []
+    return ULULE, [world.key()], [world.draw.choice([b"1", b"1", b"2", b"0", b"-1"]), world.draw.choice([world.span_ms(), b"0", b"-1"])]
+
+
+def throttled(world):
+    return THROTTLED, [world.key()], [world.draw.choice([b"1", b"2", b"3"]), world.draw.choice([b"1", b"2", b"3"]), world.span_s()]
+
+
+def bucket4j(world):
+    blobs = [b"\x00\x01", b"\xff" * 40, b"", b"3"]
+    script = world.draw.choice(BUCKET4J)
+    swap, timed = BUCKET4J.index(script) >= 2, BUCKET4J.index(script) % 2 == 1
+    return script, [world.key()], [*([world.draw.choice(blobs)] if swap else []), world.draw.choice(blobs), *([world.span_ms()] if timed else [])]
+
+
+def spring(world):
+    now = number(int(world.pass_s(3000)))
+    return SPRING, [b"{a}.tokens", b"{a}.timestamp"], [world.few(3), world.draw.choice([b"100000", b"250000"]), now, world.draw.choice([b"1", b"1000", b"40000", b"90000", b"0", b"300000"])]
+
+
+def kong(world):
+    if world.draw.random() < 0.5:
+        return KONG_USAGE, [world.key()], [world.span_s()]
+    return KONG_SYNC, [world.key()], [world.draw.choice([b"1", b"5", b"-1", b"0"]), number(4_000_000_000 + world.draw.randint(0, 1000))]
+
+
+RATE_ALLOW_N, RATE_AT_MOST = "f52a5b566060d79fd321d695df55bc918339c4aa", "054143318f521948424aa25df61d7f7ba835a9d7"
+ULULE, ULULE_PEEK = "f74233f556d3f99c50b61169cf8aa8d5deb63fb2", "566f5c6a17e5fddb9a10bf389f754edd0d899c61"
+THROTTLED = "ebd682e30de074a6919bde872b507734c7c3ebe5"
+# Set if absent, the same for so long, swap, the same for so long.
+BUCKET4J = ["1fed031c105d7c0315b3fc2e4a75e697247264f5", "c0569386b0382069581dfaa1a8d241140bc0eeb4",
+            "9450de540565d89de15092a716555821601f128b", "535b2fd00a12a23393fe15cf99599ecc51cd3007"]
+SPRING = "0ad5736ed1c04aae6ec194376c784b89b8c08a7a"
+KONG_USAGE, KONG_SYNC = "c0c8112b7b72f6e62996d9728dce30fac38286b6", "5d30863604236a151eb61aae06fd7c8ba051d3e0"
+Row("redis_rate 10", [RATE_ALLOW_N, RATE_AT_MOST], redis_rate, times=(2, 3), spans=(2,), prepare=redis_rate_between, clock=True)
+Row("ulule/limiter 3", [ULULE, ULULE_PEEK], ulule, times=(1,), spans=(1,))
+Row("throttled (Go)", [THROTTLED], throttled, spans=(2,), says=b"key does not exist")
+Row("bucket4j", BUCKET4J, bucket4j, spans=(1, 2))
+Row("Spring Cloud Gateway", [SPRING], spring, keys=("{a}.tokens", "{a}.timestamp"))
+Row("Kong rate-limiting", [KONG_USAGE, KONG_SYNC], kong, spans=(0, 1))
