@@ -248,6 +248,11 @@ class Commands:
                 return True
         return False
 
+    @staticmethod
+    def instant_is_past(words):
+        """Whether SET or GETEX gives a key an instant that is over."""
+        return words[0].upper() in (b"SET", b"GETEX") and any(word.upper() in (b"EXAT", b"PXAT") and after == b"1" for word, after in zip(words, words[1:]))
+
     def command(self):
         while True:
             [(_, name, maker)] = self.draw.choices(self.makers, [weight for weight, *_ in self.makers])
@@ -279,12 +284,12 @@ class Commands:
         if not queuing and chance > 0.985:
             key, ms = self.key(), b"%d" % self.draw.randint(1, 3)
             gives = [[b"PEXPIRE", key, ms], [b"PSETEX", key, ms, b"v"], [b"SET", key, b"v", b"PX", ms]]
-            return [Step(at, *self.one([give for give in gives if give[0] in self.present])), Gone(at, key)]
+            return [Step(at, *self.one([give for give in gives if give[0] in self.present])), Gone(at, key), Step(at, b"DEL", key)]
         if not queuing and chance > 0.98:
             return [ScanAll(at, *self.maybe(b"MATCH", self.one([b"*", b"s:*", b"[zh]:?", b"nothing"])), *self.maybe(b"COUNT", self.one([b"1", b"3", b"100"])),
                             *self.maybe(b"TYPE", self.one([b"string", b"zset", b"hash", b"list", b"nosuch"])))]
         words = self.command()
         steps = [Step(at, *words)]
-        if words[0].upper() in (b"SET", b"GETEX") and len(words) > 3:
-            steps.append(Step(at, b"EXISTS", words[1]))    # Redis counts a key that has ended until it is looked at
+        if self.instant_is_past(words):
+            steps.append(Step(at, b"DEL", words[1]))       # DBSIZE may count a key that has ended
         return steps

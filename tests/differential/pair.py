@@ -149,7 +149,7 @@ class Pair:
                 continue
             name = step.words[0].upper()
             if commands is not None and name == b"EXEC" and self.queues[at] is None:
-                agree, unknown = self.judge_exec(commands, one, other)
+                agree, unknown = self.judge_exec(step, commands, one, other)
             else:
                 commands = None
                 agree, unknown = self.judge(step, one, other)
@@ -165,14 +165,17 @@ class Pair:
         rule = self.known.find(step.words, one, other)
         return rule is not None and rule.get("state") == "same", rule is None
 
-    def judge_exec(self, commands, one, other):
+    def judge_exec(self, step, commands, one, other):
         if same_all(commands, one, other, self.tolerance_ms()):
             return True, False
         both = one[1], other[1]
         if one[0] != "*" or other[0] != "*" or None in both or not len(both[0]) == len(both[1]) == len(commands):
-            return self.judge(Step(0, b"EXEC"), one, other)
-        verdicts = [self.judge(Step(0, *words), *each) for words, *each in zip(commands, *both)]
-        return all(agree for agree, _ in verdicts), any(unknown for _, unknown in verdicts)
+            return self.judge(step, one, other)
+        for words, *each in zip(commands, *both):
+            agree, unknown = self.judge(Step(0, *words), *each)
+            if not agree:                         # what follows in the same EXEC cannot be compared
+                return False, unknown
+        return True, False
 
     def follow(self, at, words, reply):
         """What the reference says about being inside MULTI."""
