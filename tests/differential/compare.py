@@ -1,12 +1,28 @@
 """When the replies of two servers to one command count as the same.
 
-Byte for byte, but for what Redis leaves open (the order of KEYS) and for time: the servers run a command some
-milliseconds apart, so what tells a remaining time or an instant may differ by so much.
+Byte for byte, but for what Redis leaves open (the order of KEYS), for time, and for the digits of a score. The servers run a
+command some milliseconds apart, so what tells a remaining time or an instant may differ by so much. Redis 7.0 writes a
+score with 17 digits (0.10000000000000001), later ones with as few as say the same number.
 """
 IN_SECONDS = {b"TTL", b"EXPIRETIME"}
 IN_MILLISECONDS = {b"PTTL", b"PEXPIRETIME"}
 ANY_ORDER = {b"KEYS", b"HKEYS", b"HVALS"}
 ANY_ORDER_OF_PAIRS = {b"HGETALL"}
+SCORES = {b"ZADD", b"ZINCRBY", b"ZSCORE", b"ZRANGE", b"ZREVRANGE", b"ZRANGEBYSCORE", b"ZREVRANGEBYSCORE"}
+
+
+def same_scores(one, other):
+    """The same but for the digits in which numbers are written."""
+    if one == other:
+        return True
+    if one[0] != other[0] or one[1] is None or other[1] is None:
+        return False
+    if one[0] == "*":
+        return len(one[1]) == len(other[1]) and all(map(same_scores, one[1], other[1]))
+    try:
+        return one[0] in "$," and float(one[1]) == float(other[1])
+    except ValueError:
+        return False
 
 
 def near(one, other, tolerance):
@@ -34,9 +50,9 @@ def same(words, one, other, tolerance_ms):
         return sorted(one[1]) == sorted(other[1])
     if name in ANY_ORDER_OF_PAIRS and one[0] in "*%":
         return len(one[1]) == len(other[1]) and pairs(one) == pairs(other)
-    if name == b"RANDOMKEY":
-        return True
-    return False
+    if name in SCORES:
+        return same_scores(one, other)
+    return name == b"RANDOMKEY"
 
 
 def same_all(commands, one, other, tolerance_ms):
