@@ -187,7 +187,7 @@ SLIDING = "e8ac2a60cb040b0dbb56815a1e9c6fd032ce62e7"
 SLIDING_GET = "e7a0a27d4101baabb124af209bb0245197a359a1"
 Row("limits, fixed window", [LIMITS_FIXED], limits_fixed, spans=(0,))
 Row("limits 5, moving window", [MOVING, MOVING_GET], limits_moving(MOVING, [MOVING_GET]), spans=(2,))
-for get, versions in zip(MOVING_OLD_GETS, ["4.x", "3.7 to 3.14", "to 3.6"]):
+for get, versions in zip(MOVING_OLD_GETS, ["4.x", "3.10 to 3.14", "to 3.7"]):
     Row(f"limits {versions}, moving window", [MOVING_OLD, get], limits_moving(MOVING_OLD, [get]), spans=(2,))
 Row("limits, sliding window", [SLIDING, SLIDING_GET], limits_sliding, times=(1, 3), spans=(1,), prepare=sliding_ages, keys=("a/1", "a/0", "b/1", "b/0"))
 
