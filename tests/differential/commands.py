@@ -7,7 +7,7 @@ nearer than a second, so that it is never the machine's pace that decides whethe
 import random
 import time
 
-from pair import Gone, ScanAll, Step
+from pair import Gone, Judged, Note, ScanAll, Step
 
 KEYS = [b"s:1", b"s:2", b"s:3", b"z:1", b"z:2", b"h:1", b"h:2", b"l:1", b"l:2", b"any", b"\x00\xff\r\n", b""]
 COUNTERS = [b"0", b"1", b"-1", b"2", b"10", b"9223372036854775806", b"9223372036854775807", b"-9223372036854775808"]
@@ -24,6 +24,7 @@ JUNK = [b"", b"-1", b"abc", b"1.5", b"9223372036854775808", b"\x00", b"NX", b"XX
 NAMES = [b"FOO", b"NOSUCH", b"foo\r\nbar", b"\xff\x00", b"x" * 200, b"", b"GETT"]
 HELLOS = [[b"4"], [b"1"], [b"abc"], [b"3", b"nosuch"], [b"2", b"setname"], [b"3", b"auth", b"default"]]  # each an error
 ENDS_MULTI = {b"EXEC", b"DISCARD"}
+TRANSACTION = {b"MULTI", b"EXEC", b"DISCARD", b"WATCH", b"UNWATCH", b"SELECT"}
 SPAN_MS_MIN = 3_600_000                                   # nothing that a test outlives
 RELATIVE = {b"EXPIRE": (2, 1000), b"PEXPIRE": (2, 1), b"SETEX": (2, 1000), b"PSETEX": (2, 1)}
 ABSOLUTE = {b"EXPIREAT": (2, 1000), b"PEXPIREAT": (2, 1)}
@@ -110,6 +111,7 @@ class Commands:
             (2, b"APPEND", lambda: [self.key(b"s"), self.value()]),
             (4, b"MGET", lambda: self.some(KEYS, 5)),
             (2, b"MSET", lambda: sum(([self.key(b"s"), self.value()] for _ in range(self.draw.randint(1, 3))), [])),
+            (2, b"MSETNX", lambda: sum(([self.key(b"s"), self.value()] for _ in range(self.draw.randint(1, 2))), [])),
             (6, b"INCR", lambda: [self.key(b"s")]),
             (8, b"INCRBY", lambda: [self.key(b"s"), self.integer()]),
             (3, b"DECR", lambda: [self.key(b"s")]),
@@ -133,10 +135,13 @@ class Commands:
             (4, b"EXISTS", lambda: self.some(KEYS, 4)),
             (4, b"TYPE", lambda: [self.key()]),
             (2, b"TOUCH", lambda: self.some(KEYS, 4)),
+            (2, b"RENAME", lambda: [self.key(), self.key()]),
+            (2, b"RENAMENX", lambda: [self.key(), self.key()]),
             (2, b"KEYS", lambda: [self.one([b"*", b"s:*", b"?:1", b"[hz]:*", b"any", b"", b"s:\\1", b"[^s]*", b"[a-m]:?", b"*:*:*", b"\xff*"])]),
             (1, b"RANDOMKEY", lambda: []),
             (2, b"DBSIZE", lambda: []),
             (1, b"FLUSHDB", lambda: self.maybe(self.one([b"ASYNC", b"SYNC", b"LATER"]))),
+            (1, b"FLUSHALL", lambda: self.maybe(self.one([b"ASYNC", b"SYNC", b"LATER"]), chance=0.6)),
             (1, b"SELECT", lambda: [self.one([b"0", b"0", b"1", b"2", b"15", b"16", b"-1", b"abc", b"01"])]),
         ]
         zset = [
@@ -272,6 +277,21 @@ class Commands:
                     made += 1
                     yield step
 
+    def watch_story(self, at):
+        """A key is watched, something is done by another connection, mostly to that key, and a transaction follows."""
+        other = self.one([each for each in range(self.connections) if each != at and not self.queuing[each]] or [at])
+        watched = self.key()
+        words = self.command()
+        if len(words) > 1 and self.draw.random() < 0.8:
+            words[1] = watched
+        if self.is_open(words) or self.instant_is_past(words) or words[0].upper() in TRANSACTION:
+            words = [b"TYPE", watched]
+        before = []
+        if self.draw.random() < 0.5 and not {b"GT", b"LT"} & {word.upper() for word in words}:
+            before = [Step(other, *words)]                     # then the same again may change nothing
+        return [Step(at, b"SELECT", b"0"), Step(other, b"SELECT", b"0"), *before, Step(at, b"WATCH", watched), Note(at, watched), Step(other, *words),
+                Note(at, watched), Step(at, b"MULTI"), Step(at, b"TYPE", watched), Judged(at, b"EXEC")]
+
     def next(self, at):
         chance, queuing = self.draw.random(), self.queuing[at]
         if chance < (0.15 if queuing else 0.03):
@@ -281,14 +301,18 @@ class Commands:
             if len(words) == 1:
                 self.queuing[at] = words[0] not in ENDS_MULTI
             return [Step(at, *words)]
-        if not queuing and chance > 0.985:
+        if not queuing and chance > 0.99:
+            return self.watch_story(at)
+        if not queuing and chance > 0.98:
             key, ms = self.key(), b"%d" % self.draw.randint(1, 3)
             gives = [[b"PEXPIRE", key, ms], [b"PSETEX", key, ms, b"v"], [b"SET", key, b"v", b"PX", ms]]
             return [Step(at, *self.one([give for give in gives if give[0] in self.present])), Gone(at, key), Step(at, b"DEL", key)]
-        if not queuing and chance > 0.98:
+        if not queuing and chance > 0.975:
             return [ScanAll(at, *self.maybe(b"MATCH", self.one([b"*", b"s:*", b"[zh]:?", b"nothing"])), *self.maybe(b"COUNT", self.one([b"1", b"3", b"100"])),
                             *self.maybe(b"TYPE", self.one([b"string", b"zset", b"hash", b"list", b"nosuch"])))]
         words = self.command()
+        if words[0].upper() == b"WATCH" and len(words) > 1 and not queuing:
+            return self.watch_story(at)
         steps = [Step(at, *words)]
         if self.instant_is_past(words):
             steps.append(Step(at, b"DEL", words[1]))       # DBSIZE may count a key that has ended

@@ -44,6 +44,23 @@ class ScanAll(Step):
         return f"[{self.at}] SCAN to the end {show_command(self.words)}"
 
 
+class Note(Step):
+    """Note what Redis holds at a key, for the EXEC that follows."""
+
+    def __str__(self):
+        return f"[{self.at}] note {show_command(self.words)}"
+
+
+class Judged(Step):
+    """An EXEC behind two notes. A watched key that was written to and holds what it held has not changed for Tollgate;
+    for Redis it has."""
+
+    unchanged = False
+
+    def same(self, one, other, tolerance_ms):
+        return super().same(one, other, tolerance_ms) or self.unchanged and one[0] in "*_" and one[1] is None and other[0] == "*"
+
+
 class Difference:
     def __init__(self, step, one, other, commands):
         self.step, self.one, self.other, self.commands = step, one, other, commands
@@ -96,6 +113,7 @@ class Pair:
         self.close()
         self.connections = [[Connection(port, 2 + at % 2) for port in self.ports] for at in range(self.count)]
         self.queues = [None] * self.count         # what is queued in MULTI, a connection
+        self.notes = []                           # what Redis held at a watched key
         self.longest_ms = 0.0                     # the longest time from sending a batch to its last reply
         self.flush()
 
@@ -128,14 +146,19 @@ class Pair:
         """Do all steps; yields each difference that is not known, after which both servers are empty and connected anew."""
         batch = []
         for step in steps:
-            if batch and (isinstance(step, (Gone, ScanAll)) or step.at != batch[0].at or len(batch) == BATCH_MAX):
+            if batch and (isinstance(step, (Gone, Note, ScanAll)) or step.at != batch[0].at or len(batch) == BATCH_MAX):
                 yield from self.plain(batch)
                 batch = []
             if isinstance(step, Gone):
                 yield from self.gone(step)
             elif isinstance(step, ScanAll):
                 yield from self.scan(step)
+            elif isinstance(step, Note):
+                self.note(step)
             else:
+                if isinstance(step, Judged):
+                    step.unchanged = len(self.notes) == 2 and self.notes[0] == self.notes[1]
+                    self.notes = []
                 batch.append(step)
         if batch:
             yield from self.plain(batch)
@@ -186,6 +209,12 @@ class Pair:
             self.queues[at] = None                # EXEC ends it even with the wrong number of arguments
         elif self.queues[at] is not None and reply == ("+", b"QUEUED"):
             self.queues[at].append(words)
+
+    def note(self, step):
+        """Its DUMP and when it ends."""
+        [redis, _] = self.connections[step.at]
+        redis.send([(b"DUMP", *step.words), (b"PEXPIRETIME", *step.words)])
+        self.notes.append([redis.receive(), redis.receive()])
 
     def gone(self, step):
         for _ in range(LOOKS_MAX):
