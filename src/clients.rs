@@ -1,12 +1,13 @@
 //! Who is connected: what `CLIENT LIST` shows and `CLIENT KILL` reaches.
 
 use crate::core::units::Timestamp;
+use crate::mailbox::{Full, Mailbox};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
-/// Wakes the task of a connection, so that it looks at [`Client::is_killed`].
+/// Wakes the task of a connection, so that it looks at [`Client::is_killed`] and into its mailbox.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// One connection, as others see it.
@@ -33,6 +34,7 @@ pub struct Client {
     pub last_command: Mutex<&'static str>,
     /// What it says of itself.
     pub labels: RwLock<Labels>,
+    mailbox: Mailbox,
     killed: AtomicBool,
     wake: Wake,
 }
@@ -57,6 +59,33 @@ impl Client {
     pub fn kill(&self) {
         self.killed.store(true, Relaxed);
         (self.wake)();
+    }
+
+    /// Sends a message that is no reply, encoded in the client's protocol. A client for which more than
+    /// `bytes_max` wait, since it does not read them, is cut off.
+    pub fn push(&self, message: &[u8], bytes_max: usize) {
+        match self.mailbox.push(message, bytes_max) {
+            Ok(true) => (self.wake)(),
+            // It was woken for the first one.
+            Ok(false) => {}
+            Err(Full) => self.kill(),
+        }
+    }
+
+    /// Moves the messages that wait to the end of `output`.
+    pub fn take_messages(&self, output: &mut Vec<u8>) {
+        self.mailbox.take_messages(output);
+    }
+
+    /// Ends the wait of a command with its whole reply, encoded in the client's protocol.
+    pub fn answer(&self, reply: Vec<u8>) {
+        self.mailbox.put_answer(reply);
+        (self.wake)();
+    }
+
+    /// The reply that ends the wait, once it is there.
+    pub fn take_answer(&self) -> Option<Vec<u8>> {
+        self.mailbox.take_answer()
     }
 
     /// True once [`Self::kill`] was called.
@@ -87,6 +116,7 @@ impl Clients {
             watching: AtomicU64::new(0),
             last_command: Mutex::new("NULL"),
             labels: RwLock::default(),
+            mailbox: Mailbox::default(),
             killed: AtomicBool::new(false),
             wake,
         });

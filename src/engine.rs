@@ -11,6 +11,7 @@ use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::{Store, Sweep};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -60,6 +61,7 @@ impl Engine {
             run_id: random_hex_digits(),
             settings,
             store,
+            scripts: Registry::default(),
             clients: Clients::default(),
             metrics: Metrics::default(),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),

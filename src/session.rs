@@ -23,8 +23,16 @@ pub enum Flow {
     Wait(Pending),
 }
 
-/// How what a session waited for has ended; an error is the reply's text, code first.
-pub type Completion = Result<(), String>;
+/// How what a session waited for has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Completion {
+    /// Well: the reply is OK.
+    Done,
+    /// Badly: the reply is an error of this text, code first.
+    Failed(String),
+    /// With a whole reply.
+    Answer(Vec<u8>),
+}
 
 /// The protocol side of one connection.
 pub struct Session {
@@ -113,15 +121,16 @@ impl Session {
     /// What the session waited for has ended: writes its reply and goes on with what is left of `input`.
     pub fn resume(
         &mut self,
-        result: Completion,
+        completion: Completion,
         input: &mut BytesMut,
         output: &mut Vec<u8>,
     ) -> Flow {
         let start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
-        match result {
-            Ok(()) => reply.ok(),
-            Err(text) => reply.error(&text),
+        match completion {
+            Completion::Done => reply.ok(),
+            Completion::Failed(text) => reply.error(&text),
+            Completion::Answer(answer) => reply.append(&answer),
         }
         dispatch::apply_reply_mode(&mut self.connection, output, start);
         self.receive(input, output)

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tollgate::core::entry::Entry;
 use tollgate::core::limit::{BucketLimit, Keeps, Limit, Rate};
 use tollgate::core::units::{SECOND, Timestamp};
+use tollgate::plain::{Data, Plain, Text, counter};
 use tollgate::store::{Key, Store, Sweep};
 
 const THREADS: usize = 64;
@@ -26,13 +27,14 @@ fn limit(capacity: u64) -> Limit {
 }
 
 fn take(entry: &mut Entry, limit: &Limit) -> bool {
-    take_all(std::slice::from_mut(entry), limit)
+    take_all(&mut [entry], limit)
 }
 
 /// One permit of each entry, or none of any.
-fn take_all(entries: &mut [Entry], limit: &Limit) -> bool {
+fn take_all(entries: &mut [&mut Entry], limit: &Limit) -> bool {
     let draft = |entry| Entry::draft(entry, limit, now()).unwrap();
-    let mut drafts: Vec<_> = entries.iter_mut().map(draft).collect();
+    let entries = entries.iter_mut().map(|entry| &mut **entry);
+    let mut drafts: Vec<_> = entries.map(draft).collect();
     let goes = drafts.iter().all(|draft| draft.earliest(1).is_now());
     if goes {
         for mut draft in drafts.drain(..) {
@@ -44,9 +46,11 @@ fn take_all(entries: &mut [Entry], limit: &Limit) -> bool {
 }
 
 fn remaining(store: &Store, key: &[u8], limit: &Limit) -> u64 {
-    store.with_key(0, key, now(), |entry| {
-        entry.draft(limit, now()).unwrap().standing().remaining
-    })
+    store
+        .with_limit(0, key, now(), |entry| {
+            entry.draft(limit, now()).unwrap().standing().remaining
+        })
+        .unwrap()
 }
 
 /// Fails, instead of hanging, if `test` never ends. The time is a bound on despair, not on speed.
@@ -90,7 +94,10 @@ fn one_key_grants_exactly_its_capacity() {
             let granted = together(THREADS, |_| {
                 let mut granted = 0;
                 // Each tries until it is refused, and could have had all of it.
-                while store.with_key(0, b"k", now(), |entry| take(entry, &limit)) {
+                while store
+                    .with_limit(0, b"k", now(), |entry| take(entry, &limit))
+                    .unwrap()
+                {
                     granted += 1;
                 }
                 granted
@@ -98,6 +105,55 @@ fn one_key_grants_exactly_its_capacity() {
             assert_eq!(granted, capacity);
             assert_eq!(remaining(&store, b"k", &limit), 0);
         }
+    });
+}
+
+#[test]
+fn no_step_of_a_counter_is_lost() {
+    under_watchdog(|| {
+        let store = Store::new();
+        together(THREADS, |_| {
+            for _ in 0..1_000 {
+                let count = |slot: &mut Option<Plain>| counter::add(slot, 1).unwrap();
+                store.with_plain(0, b"k", now(), count).unwrap();
+            }
+            0
+        });
+        let value = |slot: &mut Option<Plain>| counter::value::<i64>(slot);
+        let value = store.with_plain(0, b"k", now(), value).unwrap();
+        assert_eq!(value, Ok(THREADS as i64 * 1_000));
+    });
+}
+
+/// Writers set all keys to one number, in any order of the keys; who reads them sees one number.
+#[test]
+fn several_values_are_read_and_written_at_one_instant() {
+    under_watchdog(|| {
+        let store = Store::new();
+        let names: Vec<Vec<u8>> = (0..40).map(|name| vec![name]).collect();
+        together(THREADS, |thread| {
+            let mut keys: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+            keys.rotate_left(thread % names.len());
+            for round in 0..200 {
+                if thread % 2 == 0 {
+                    let number = (thread * 1_000 + round) as i64;
+                    let set = |slots: &mut [Option<Plain>]| {
+                        for slot in slots {
+                            *slot = Some(Plain::new(Data::Text(Text::from(number))));
+                        }
+                    };
+                    store.with_plains(0, &keys, now(), set).unwrap();
+                    continue;
+                }
+                let mut seen = Vec::new();
+                store.read_many(0, &keys, now(), |value| {
+                    let plain = value.and_then(|value| value.plain().unwrap());
+                    seen.push(plain.map(|plain| plain.text().unwrap().as_integer().unwrap()));
+                });
+                assert!(seen.iter().all(|number| *number == seen[0]), "{seen:?}");
+            }
+            0
+        });
     });
 }
 
@@ -112,7 +168,10 @@ fn two_keys_in_opposite_order_lock_nothing_up_and_lose_nothing() {
                 [b"b", b"a"]
             };
             let mut granted = 0;
-            while store.with_keys(0, &keys, now(), |entries| take_all(entries, &limit)) {
+            while store
+                .with_limits(0, &keys, now(), |entries| take_all(entries, &limit))
+                .unwrap()
+            {
                 granted += 1;
             }
             granted
@@ -141,7 +200,10 @@ fn overlapping_sets_of_keys_are_charged_whole_or_not_at_all() {
                 }
                 let names = set.map(|key| [key as u8]);
                 let names = [&names[0][..], &names[1], &names[2]];
-                if store.with_keys(0, &names, now(), |entries| take_all(entries, &limit)) {
+                if store
+                    .with_limits(0, &names, now(), |entries| take_all(entries, &limit))
+                    .unwrap()
+                {
                     for key in set {
                         charged[key].fetch_add(1, Ordering::Relaxed);
                     }
@@ -168,9 +230,11 @@ fn readers_of_several_keys_never_see_half_a_call() {
             };
             let mut rounds = 0;
             loop {
-                let (even, went) = store.with_keys(0, &keys, now(), |entries| {
-                    (entries[0] == entries[1], take_all(entries, &limit))
-                });
+                let (even, went) = store
+                    .with_limits(0, &keys, now(), |entries| {
+                        (entries[0] == entries[1], take_all(entries, &limit))
+                    })
+                    .unwrap();
                 assert!(even);
                 rounds += 1;
                 if !went {
@@ -186,7 +250,7 @@ fn readers_of_several_keys_never_see_half_a_call() {
 fn pages(store: &Store) -> Vec<Key> {
     let (mut keys, mut cursor) = (Vec::new(), 0);
     loop {
-        let page = store.page(0, cursor, 500, now());
+        let page = store.page(0, cursor, 500, now(), |_| true);
         keys.extend(page.keys);
         cursor = page.next;
         if cursor == 0 {
@@ -203,7 +267,11 @@ fn walks_of_all_kinds_go_on_beside_calls() {
         let lasting = |key: &Key| key.as_bytes().starts_with(b"lasting:");
         let name = |key: u32| [b"lasting:", &key.to_le_bytes()[..]].concat();
         for key in 0..LASTING {
-            assert!(store.with_key(0, &name(key), now(), |entry| take(entry, &limit)));
+            assert!(
+                store
+                    .with_limit(0, &name(key), now(), |entry| take(entry, &limit))
+                    .unwrap()
+            );
         }
         let running = AtomicBool::new(true);
         let granted = thread::scope(|scope| {
@@ -245,13 +313,20 @@ fn walks_of_all_kinds_go_on_beside_calls() {
                 let own = [b"own:", &[thread as u8][..]].concat();
                 let mut keys: [&[u8]; 3] = [b"shared:a", b"shared:b", &own];
                 keys.rotate_left(thread % 3);
-                while store.with_keys(0, &keys, now(), |entries| take_all(entries, &limit)) {
+                while store
+                    .with_limits(0, &keys, now(), |entries| take_all(entries, &limit))
+                    .unwrap()
+                {
                     granted += 1;
                     // Keys that come and go, so that tables grow and shrink under the walks.
                     let key = (passing / 2).to_le_bytes();
                     let key = [b"passing:", &[thread as u8][..], &key].concat();
                     if passing.is_multiple_of(2) || passing % 64 > 32 {
-                        assert!(store.with_key(0, &key, now(), |entry| take(entry, &limit)));
+                        assert!(
+                            store
+                                .with_limit(0, &key, now(), |entry| take(entry, &limit))
+                                .unwrap()
+                        );
                     } else {
                         store.remove(0, &key, now());
                     }

@@ -39,7 +39,7 @@ fn take_one(entry: &mut Entry, now: Timestamp) {
 fn used(store: &Store, index: u64, now: Timestamp) -> u64 {
     store.read(0, &name(index), now, |entry| {
         entry
-            .and_then(|entry| entry.usage(now))
+            .and_then(|value| value.limit().expect("no plain value").usage(now))
             .map_or(0, |usage| usage.limits[0].used)
     })
 }
@@ -49,7 +49,9 @@ fn a_save_beside_commands_is_consistent_for_every_key() {
     let now = Timestamp::from_ns(1_700_000_000 * SECOND).expect("in range");
     let store = Store::new();
     for index in 0..KEYS {
-        store.with_key(0, &name(index), now, |entry| take_one(entry, now));
+        store
+            .with_limit(0, &name(index), now, |entry| take_one(entry, now))
+            .expect("no plain value");
     }
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("snapshot");
@@ -121,7 +123,9 @@ fn call_until(
             .wrapping_add(1_442_695_040_888_963_407);
         let key = name((index >> 33) % KEYS);
         let watch = stopwatch();
-        store.with_key(0, &key, now, |entry| take_one(entry, now));
+        store
+            .with_limit(0, &key, now, |entry| take_one(entry, now))
+            .expect("no plain value");
         longest = longest.max(watch.elapsed());
         calls += 1;
     }

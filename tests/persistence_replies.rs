@@ -134,9 +134,11 @@ fn run(store: &Store, steps: &[Step], now: &mut u64) -> Vec<String> {
     let does = |step: &Step| {
         *now += step.later;
         let at = Timestamp::from_ns(*now).expect("in range");
-        store.with_key(DATABASES[step.database], KEYS[step.key], at, |entry| {
-            act(entry, &step.act, at)
-        })
+        store
+            .with_limit(DATABASES[step.database], KEYS[step.key], at, |entry| {
+                act(entry, &step.act, at)
+            })
+            .expect("no plain value is written")
     };
     steps.iter().map(does).collect()
 }
@@ -152,15 +154,15 @@ fn restarted(store: &Store, now: u64) -> Store {
         let Record::Key {
             database,
             key,
-            entry,
+            value,
         } = record
         else {
             continue;
         };
         store.read(database, key.as_bytes(), now, |kept| {
-            assert_eq!(kept, Some(&entry))
+            assert_eq!(kept, Some(&value))
         });
-        other.restore(database, key, entry);
+        other.restore(database, &key, value);
     }
     other
 }

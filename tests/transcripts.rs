@@ -13,7 +13,9 @@
 //! A line that begins with `>` is sent as an inline request, with those behind `>>` in one write. Then one line
 //! for each reply follows, for both protocols, or behind `2` and `3` for one of them. `...` stands for any text.
 //! `(nothing)` is no reply, `(closed)` the end of the connection, `(waits for ...)` what the server has to do
-//! first: `!done` or `!fail TEXT` ends it. `@2` goes on with the second connection.
+//! first: `!done` or `!fail TEXT` ends it, and `!answer` ends `(waits for Answer)` with the answer that others have
+//! given, or shows `(still waits)`. `@2` goes on with the second connection. Messages that others have sent to a
+//! connection stand behind the replies to its next step; the step `!messages` only shows them.
 //! Behind the name in parentheses: `password=...`, `clock=system`, and `only=2` for RESP2 alone.
 //!
 //! `UPDATE_TRANSCRIPTS=1` writes the replies that came; read what has changed before you commit it.
@@ -23,11 +25,12 @@ use bytes::BytesMut;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::{env, fs, path::Path};
+use tollgate::clients::Client;
 use tollgate::clock::Clock;
 use tollgate::core::units::Timestamp;
 use tollgate::engine::Engine;
 use tollgate::password::Password;
-use tollgate::session::{Flow, Session};
+use tollgate::session::{Completion, Flow, Session};
 use tollgate::settings::{Initial, Settings};
 
 #[path = "transcripts/rendering.rs"]
@@ -51,7 +54,7 @@ struct Case {
 
 /// A connection, and what it has received that was not looked at yet.
 struct Peer {
-    id: u64,
+    client: Arc<Client>,
     session: Session,
     input: BytesMut,
 }
@@ -95,14 +98,13 @@ impl Server {
                 .clients
                 .register(peer, local, now, Box::new(|| {}));
             engine.shared.metrics.connected();
-            let id = client.id;
-            let mut session = Session::new(engine.clone(), client);
+            let mut session = Session::new(engine.clone(), client.clone());
             if protocol == 3 {
                 let mut hello = BytesMut::from(&b"HELLO 3\r\n"[..]);
                 session.receive(&mut hello, &mut Vec::new());
             }
             Peer {
-                id,
+                client,
                 session,
                 input: BytesMut::new(),
             }
@@ -119,11 +121,21 @@ impl Server {
             return Vec::new();
         } else if first == "!done" {
             let peer = self.peer();
-            peer.session.resume(Ok(()), &mut peer.input, &mut output)
+            peer.session
+                .resume(Completion::Done, &mut peer.input, &mut output)
         } else if let Some(text) = first.strip_prefix("!fail ") {
             let peer = self.peer();
-            let failed = Err(text.to_owned());
+            let failed = Completion::Failed(text.to_owned());
             peer.session.resume(failed, &mut peer.input, &mut output)
+        } else if first == "!messages" {
+            Flow::Read
+        } else if first == "!answer" {
+            let peer = self.peer();
+            let Some(answer) = peer.client.take_answer() else {
+                return vec!["(still waits)".to_owned()];
+            };
+            let answer = Completion::Answer(answer);
+            peer.session.resume(answer, &mut peer.input, &mut output)
         } else {
             let lines = step
                 .text
@@ -132,12 +144,13 @@ impl Server {
             let request: String = lines.map(|line| format!("{line}\r\n")).collect();
             self.send(request.as_bytes(), &mut output)
         };
+        self.peer().client.take_messages(&mut output);
         let mut replies = rendering::replies(&output);
         match flow {
             Flow::Read | Flow::Flush => {}
             Flow::Close => {
                 if let Some(peer) = self.peers.remove(&self.current) {
-                    self.engine.shared.clients.remove(peer.id);
+                    self.engine.shared.clients.remove(peer.client.id);
                 }
                 replies.push("(closed)".to_owned());
             }

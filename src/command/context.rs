@@ -8,6 +8,7 @@ use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::Reply;
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::Store;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Shared {
     pub settings: Settings,
     /// The keys.
     pub store: Store,
+    /// The scripts that are known.
+    pub scripts: Registry,
     /// Who is connected.
     pub clients: Clients,
     /// What was counted.

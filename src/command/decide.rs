@@ -42,7 +42,7 @@ pub fn decide(
         context.now,
     );
     let bookings_max = context.shared.settings.max_bookings();
-    let run = |entries: &mut [Entry]| -> Result<Outcome, Error> {
+    let run = |entries: &mut [&mut Entry]| -> Result<Outcome, Error> {
         let first = call.rules[0].key;
         if let Some(id) = call.options.id
             && let Some(mut outcome) =
@@ -60,14 +60,12 @@ pub fn decide(
         Ok(outcome)
     };
     let outcome = match &call.rules[..] {
-        [rule] => store.with_key(database, rule.key, now, |entry| {
-            run(std::slice::from_mut(entry))
-        }),
+        [rule] => store.with_limit(database, rule.key, now, |entry| run(&mut [entry])),
         rules => {
             let keys: SmallVec<[&[u8]; 4]> = rules.iter().map(|rule| rule.key).collect();
-            store.with_keys(database, &keys, now, run)
+            store.with_limits(database, &keys, now, run)
         }
-    }?;
+    }??;
     if mode != Mode::Peek {
         context.tally.granted += u64::from(outcome.granted);
         context.tally.denied += u64::from(!outcome.granted);
@@ -76,7 +74,7 @@ pub fn decide(
 }
 
 fn on_entries(
-    entries: &mut [Entry],
+    entries: &mut [&mut Entry],
     call: &Call<'_>,
     mode: Mode,
     now: Timestamp,
@@ -84,6 +82,7 @@ fn on_entries(
     store: &Store,
     database: u8,
 ) -> Result<Outcome, Error> {
+    let entries = entries.iter_mut().map(|entry| &mut **entry);
     let mut drafts = drafts(entries, &call.rules, now, bookings_max)?;
     let alone = match mode {
         Mode::Reserve(_) => earliest_from(&drafts, &call.rules, 0),
@@ -152,13 +151,13 @@ fn on_entries(
 /// # Errors
 /// As [`Entry::draft`].
 pub fn drafts<'a>(
-    entries: &'a mut [Entry],
+    entries: impl IntoIterator<Item = &'a mut Entry>,
     rules: &[Rule<'_>],
     now: Timestamp,
     bookings_max: usize,
 ) -> Result<SmallVec<[Draft<'a>; 1]>, Error> {
     let mut drafts = SmallVec::new();
-    for (entry, rule) in entries.iter_mut().zip(rules) {
+    for (entry, rule) in entries.into_iter().zip(rules) {
         let draft = match &rule.limits[..] {
             [limit] if !rule.under_policy => entry.draft(limit, now)?,
             limits => entry.draft_under_policy(limits, now)?,

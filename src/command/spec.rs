@@ -112,21 +112,36 @@ pub enum Group {
     RateLimit,
     /// Keys of any kind.
     Generic,
+    /// Plain strings and counters.
+    String,
     /// The connection itself.
     Connection,
     /// The server.
     Server,
     /// MULTI and what goes with it.
     Transactions,
+    /// Hashes.
+    Hash,
+    /// Lists.
+    List,
+    /// Sorted sets.
+    SortedSet,
+    /// Known scripts.
+    Scripting,
 }
 
 impl Group {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 10] = [
         Self::RateLimit,
         Self::Generic,
+        Self::String,
+        Self::Hash,
+        Self::List,
+        Self::SortedSet,
         Self::Connection,
         Self::Transactions,
+        Self::Scripting,
         Self::Server,
     ];
 
@@ -135,8 +150,13 @@ impl Group {
         match self {
             Self::RateLimit => "Limits",
             Self::Generic => "Keys",
+            Self::String => "Plain strings and counters",
             Self::Connection => "The connection",
             Self::Transactions => "Transactions",
+            Self::Hash => "Hashes",
+            Self::List => "Lists",
+            Self::SortedSet => "Sorted sets",
+            Self::Scripting => "Scripts",
             Self::Server => "The server",
         }
     }
@@ -146,8 +166,13 @@ impl Group {
         match self {
             Self::RateLimit => Some("ratelimit"),
             Self::Generic => Some("keyspace"),
+            Self::String => Some("string"),
             Self::Connection => Some("connection"),
             Self::Transactions => Some("transaction"),
+            Self::Hash => Some("hash"),
+            Self::List => Some("list"),
+            Self::SortedSet => Some("sortedset"),
+            Self::Scripting => Some("scripting"),
             Self::Server => None,
         }
     }
@@ -157,9 +182,14 @@ impl Group {
         match self {
             Self::RateLimit => "ratelimit",
             Self::Generic => "generic",
+            Self::String => "string",
             Self::Connection => "connection",
             Self::Server => "server",
             Self::Transactions => "transactions",
+            Self::Hash => "hash",
+            Self::List => "list",
+            Self::SortedSet => "sorted-set",
+            Self::Scripting => "scripting",
         }
     }
 }

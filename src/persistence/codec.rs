@@ -3,6 +3,7 @@
 //! ```text
 //! record = 1 database key_length key n (state)*n pause slow       one state a limit
 //!        | 2 policy | 3 numbers | 4 ticket | 5 answer           see codec_records.rs
+//!        | 6 database key_length key plain                    see codec_plain.rs
 //! state  = 0                                                 nothing
 //!        | 1 flags capacity permits per_ns level [undrained] [timeline]   bucket, GCRA, PACE
 //!        | 2 window | 3 sliding | 4 log                     see codec_windows.rs
@@ -19,7 +20,7 @@
 //! every number is in the range in which the arithmetic of [`crate::core`] holds. No bytes panic.
 
 use super::input::{DecodeError, Input, put_instant, put_varint};
-use super::{codec_records, codec_slow, codec_timeline, codec_windows};
+use super::{codec_plain, codec_records, codec_slow, codec_timeline, codec_windows};
 use crate::core::bucket::{Bucket, DEFICIT_MAX, Level};
 use crate::core::entry::{Entry, LIMITS_MAX, State, States};
 use crate::core::limit::{BucketLimit, Keeps, Rate};
@@ -27,13 +28,14 @@ use crate::core::number::AMOUNT_MAX;
 use crate::core::pause::Pause;
 use crate::core::timeline::{Timeline, Trajectory};
 use crate::core::units::{Span, Timestamp};
-use crate::store::{DATABASES_MAX, KEY_BYTES_MAX, Key, PolicyLimits, Remembered, Ticket};
+use crate::store::{DATABASES_MAX, KEY_BYTES_MAX, Key, PolicyLimits, Remembered, Ticket, Value};
 
 const RECORD_KEY: u8 = 1;
 const RECORD_POLICY: u8 = 2;
 const RECORD_LAST_NUMBER: u8 = 3;
 const RECORD_TICKET: u8 = 4;
 const RECORD_ANSWER: u8 = 5;
+const RECORD_PLAIN: u8 = 6;
 
 const STATE_EMPTY: u8 = 0;
 const STATE_BUCKET: u8 = 1;
@@ -68,8 +70,8 @@ pub enum Record {
         database: u8,
         /// Its name, at most [`KEY_BYTES_MAX`] bytes.
         key: Key,
-        /// What it holds; never an absent entry.
-        entry: Entry,
+        /// What it holds; never an absent value.
+        value: Value,
     },
     /// A policy.
     Policy {
@@ -132,12 +134,23 @@ pub fn encode_answer(
     codec_records::encode_answer(out, database, key, id, remembered);
 }
 
-/// Appends a key. The entry must not be absent, since a snapshot holds no such keys.
-pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, entry: &Entry) {
+/// Appends a key. Its value must not be absent, since a snapshot holds no such keys.
+pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, value: &Value) {
     let name = key.as_bytes();
-    out.extend_from_slice(&[RECORD_KEY, database]);
+    let tag = match value {
+        Value::Limit(_) => RECORD_KEY,
+        Value::Plain(_) => RECORD_PLAIN,
+    };
+    out.extend_from_slice(&[tag, database]);
     put_varint(out, name.len() as u64);
     out.extend_from_slice(name);
+    match value {
+        Value::Limit(entry) => encode_entry(out, entry),
+        Value::Plain(plain) => codec_plain::encode(out, plain),
+    }
+}
+
+fn encode_entry(out: &mut Vec<u8>, entry: &Entry) {
     let (states, pause, slow) = entry.parts();
     put_varint(out, states.len() as u64);
     states
@@ -175,7 +188,24 @@ fn encode_state(out: &mut Vec<u8>, state: &State, slowed: bool) {
 /// [`DecodeError`] for bytes that no server of this version or an earlier one writes.
 pub fn decode(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     match input.byte()? {
-        RECORD_KEY => decode_key(input),
+        RECORD_KEY => {
+            let (database, key) = decode_name(input)?;
+            let value = Value::Limit(decode_entry(input)?);
+            Ok(Record::Key {
+                database,
+                key,
+                value,
+            })
+        }
+        RECORD_PLAIN => {
+            let (database, key) = decode_name(input)?;
+            let value = Value::Plain(codec_plain::decode(input)?);
+            Ok(Record::Key {
+                database,
+                key,
+                value,
+            })
+        }
         RECORD_POLICY => codec_records::decode_policy(input),
         RECORD_LAST_NUMBER => Ok(Record::LastNumber(codec_records::ticket_number(input)?)),
         RECORD_TICKET => codec_records::decode_ticket(input),
@@ -184,7 +214,7 @@ pub fn decode(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     }
 }
 
-fn decode_key(input: &mut Input<'_>) -> Result<Record, DecodeError> {
+fn decode_name(input: &mut Input<'_>) -> Result<(u8, Key), DecodeError> {
     let database = input.byte()?;
     if database >= DATABASES_MAX {
         return Err(DecodeError::Invalid("a database number out of range"));
@@ -193,6 +223,10 @@ fn decode_key(input: &mut Input<'_>) -> Result<Record, DecodeError> {
         .ok()
         .filter(|&length| length <= KEY_BYTES_MAX);
     let key = Key::new(input.take(length.ok_or(DecodeError::Invalid("a key that is too long"))?)?);
+    Ok((database, key))
+}
+
+fn decode_entry(input: &mut Input<'_>) -> Result<Entry, DecodeError> {
     let count = input.varint()?;
     if count > LIMITS_MAX as u128 {
         return Err(DecodeError::Invalid("a key of too many limits"));
@@ -204,11 +238,7 @@ fn decode_key(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     if entry.is_absent() {
         return Err(DecodeError::Invalid("a key that holds nothing"));
     }
-    Ok(Record::Key {
-        database,
-        key,
-        entry,
-    })
+    Ok(entry)
 }
 
 fn decode_state(input: &mut Input<'_>) -> Result<State, DecodeError> {

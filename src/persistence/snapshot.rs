@@ -88,8 +88,8 @@ fn restore(store: &Store, record: Record) {
         Record::Key {
             database,
             key,
-            entry,
-        } => store.restore(database, key, entry),
+            value,
+        } => store.restore(database, &key, value),
         Record::Policy { name, limits } => {
             store.policies.set(&name, limits);
         }
@@ -135,9 +135,9 @@ pub fn write(store: &Store, now: Timestamp, out: impl Write) -> io::Result<Saved
     }
     for database in 0..DATABASES_MAX {
         for shard in 0..store.shards() {
-            store.for_each_in(database, shard, |key, entry| {
-                if !entry.is_forgettable(now) {
-                    batch.add(|out| codec::encode_key(out, database, key, entry));
+            store.for_each_in(database, shard, |key, value| {
+                if !value.is_forgettable(now) {
+                    batch.add(|out| codec::encode_key(out, database, key, value));
                     keys += 1;
                 }
             });

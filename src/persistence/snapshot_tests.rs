@@ -4,6 +4,7 @@ use crate::core::entry::Entry;
 use crate::core::limit::{BucketLimit, Keeps, Limit, Rate};
 use crate::core::units::{SECOND, Span};
 use crate::store::Key;
+use crate::store::Value;
 use proptest::prelude::*;
 use std::fs;
 
@@ -25,19 +26,27 @@ fn charge(entry: &mut Entry, capacity: u64, rate: &str, cost: u64) {
 fn small_store() -> Store {
     let store = Store::new();
     let span = Span::from_ns(30 * SECOND).expect("a span");
-    store.with_key(0, b"rl:meta:123", at(0), |entry| {
-        charge(entry, 80, "80", 95)
-    });
-    store.with_key(0, b"", at(0), |entry| {
-        charge(entry, 10, "0.0002777777777777778", 3)
-    });
-    store.with_key(0, &[0xff; 40], at(0), |entry| {
-        charge(entry, 5, "1/5m", 1);
-        entry.pause(span, false, false, at(0));
-    });
-    store.with_key(3, b"paused", at(0), |entry| {
-        entry.pause(span, false, false, at(0))
-    });
+    store
+        .with_limit(0, b"rl:meta:123", at(0), |entry| {
+            charge(entry, 80, "80", 95)
+        })
+        .unwrap();
+    store
+        .with_limit(0, b"", at(0), |entry| {
+            charge(entry, 10, "0.0002777777777777778", 3)
+        })
+        .unwrap();
+    store
+        .with_limit(0, &[0xff; 40], at(0), |entry| {
+            charge(entry, 5, "1/5m", 1);
+            entry.pause(span, false, false, at(0));
+        })
+        .unwrap();
+    store
+        .with_limit(3, b"paused", at(0), |entry| {
+            entry.pause(span, false, false, at(0))
+        })
+        .unwrap();
     store
 }
 
@@ -48,7 +57,7 @@ fn bytes_of(store: &Store) -> Vec<u8> {
     bytes
 }
 
-fn keys_of(store: &Store) -> Vec<(u8, Key, Entry)> {
+fn keys_of(store: &Store) -> Vec<(u8, Key, Value)> {
     let mut keys = Vec::new();
     for database in 0..DATABASES_MAX {
         for shard in 0..store.shards() {
@@ -296,9 +305,11 @@ impl Seek for Shrinking<'_> {
 fn a_file_that_changes_while_it_is_loaded_is_not_loaded_in_part() {
     let store = Store::new();
     for index in 0..5_000u32 {
-        store.with_key(1, &index.to_be_bytes(), at(0), |entry| {
-            charge(entry, 5, "1", 5)
-        });
+        store
+            .with_limit(1, &index.to_be_bytes(), at(0), |entry| {
+                charge(entry, 5, "1", 5)
+            })
+            .unwrap();
     }
     let bytes = bytes_of(&store);
     let other = Store::new();
@@ -333,7 +344,9 @@ fn a_disk_that_fills_at_any_byte_leaves_the_old_snapshot() {
     let store = small_store();
     save(&store, at(0), &path).unwrap();
     let old = fs::read(&path).unwrap();
-    store.with_key(0, b"another", at(1), |entry| charge(entry, 5, "1", 5));
+    store
+        .with_limit(0, b"another", at(1), |entry| charge(entry, 5, "1", 5))
+        .unwrap();
     for room in 0..bytes_of(&store).len() {
         let error = files::replace(&path, |file| {
             write(&store, at(1), BufWriter::new(Full(file, room)))
@@ -378,14 +391,16 @@ fn a_clock_out_of_range_saves_nothing() {
 fn many_keys_go_into_blocks_and_come_back() {
     let store = Store::new();
     for index in 0..20_000u32 {
-        store.with_key(
-            (index % 16) as u8,
-            format!("key:{index}").as_bytes(),
-            at(0),
-            |entry| {
-                charge(entry, 100, "1/s", 1 + u64::from(index % 300));
-            },
-        );
+        store
+            .with_limit(
+                (index % 16) as u8,
+                format!("key:{index}").as_bytes(),
+                at(0),
+                |entry| {
+                    charge(entry, 100, "1/s", 1 + u64::from(index % 300));
+                },
+            )
+            .unwrap();
     }
     let bytes = bytes_of(&store);
     let (loaded, records) = decode(&bytes).unwrap();

@@ -27,6 +27,9 @@ use crate::session::{Completion, Flow, Session};
 const READ_BYTES: usize = 16 * 1024;
 /// Bytes asked for while the peer sends more than [`READ_BYTES`] at a time (a deep pipeline).
 const READ_BYTES_BUSY: usize = 64 * 1024;
+/// Bytes read ahead while a command waits for its answer. A peer that sends more is not read, and if it goes then
+/// that is seen when the answer comes.
+const WAITING_BYTES_MAX: usize = 64 * 1024;
 /// How long a peer may leave its replies unread before it is cut off. A link that loses packets
 /// recovers in seconds; a minute without taking a single byte is a peer that is stuck, and its replies
 /// would be held for as long as it likes.
@@ -211,6 +214,7 @@ impl Connection {
                 received = self.stream.read_buf(&mut room) => received?,
                 () = self.wake.notified() => {
                     self.is_over()?;
+                    self.flush().await?;
                     continue;
                 }
                 () = &mut idle => return Err(End::Idle),
@@ -254,8 +258,9 @@ impl Connection {
         }
     }
 
-    /// Sends what the session wrote. Usually one write that does not wait.
+    /// Sends what the session wrote and what others sent to the client. Usually one write that does not wait.
     async fn flush(&mut self) -> Result<(), End> {
+        self.client.take_messages(&mut self.output);
         let mut sent = 0;
         while sent < self.output.len() {
             match self.stream.try_write(&self.output[sent..]) {
@@ -294,12 +299,13 @@ impl Connection {
     }
 
     /// Does what a command asked for that takes time.
-    async fn finish(&self, pending: Pending) -> Result<Completion, End> {
+    async fn finish(&mut self, pending: Pending) -> Result<Completion, End> {
         match pending {
-            Pending::Save => {
-                let saved = self.server.saver.save().await;
-                Ok(saved.map_err(|error| format!("ERR {error}")))
-            }
+            Pending::Answer => self.answered().await,
+            Pending::Save => Ok(match self.server.saver.save().await {
+                Ok(()) => Completion::Done,
+                Err(error) => Completion::Failed(format!("ERR {error}")),
+            }),
             Pending::Shutdown { save, force } => {
                 let (answer, answered) = oneshot::channel();
                 let request = ShutdownRequest {
@@ -311,6 +317,32 @@ impl Connection {
                 let sent = self.server.shutdown_requests.send(request).await;
                 sent.map_err(|_| End::Stopping)?;
                 answered.await.map_err(|_| End::Stopping)
+            }
+        }
+    }
+
+    /// Waits for the answer to a command, and meanwhile reads, so that it is seen when the peer goes. What it
+    /// sends stays for later.
+    async fn answered(&mut self) -> Result<Completion, End> {
+        loop {
+            if let Some(answer) = self.client.take_answer() {
+                return Ok(Completion::Answer(answer));
+            }
+            self.is_over()?;
+            self.flush().await?;
+            let has_room = self.input.len() < WAITING_BYTES_MAX;
+            if has_room {
+                self.input.reserve(READ_BYTES);
+            }
+            let mut room = (&mut self.input).limit(READ_BYTES);
+            tokio::select! {
+                biased;
+                () = self.wake.notified() => {}
+                received = self.stream.read_buf(&mut room), if has_room => {
+                    if received? == 0 {
+                        return Err(End::PeerClosed);
+                    }
+                }
             }
         }
     }

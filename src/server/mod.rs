@@ -122,7 +122,7 @@ pub async fn serve(
                     server.gate.set(Phase::Open);
                     let refusal = "ERR Errors trying to SHUTDOWN. Check logs.".to_owned();
                     // The client may have gone; then nobody is left to tell.
-                    let _ = request.answer.send(Err(refusal));
+                    let _ = request.answer.send(Completion::Failed(refusal));
                 }
             },
         }

@@ -3,26 +3,26 @@
 use super::key::Key;
 use super::policies::Policies;
 use super::records::Records;
-use super::shard::{SHARDS, Shards, Value};
+use super::shard::{SHARDS, Shards};
+use super::value::Value;
 use super::watches::{Watch, Watches};
+use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
+use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Databases that `SELECT` can reach at most.
 pub const DATABASES_MAX: u8 = 16;
 
-impl Value for Entry {
-    fn is_void(&self) -> bool {
-        self.is_absent()
-    }
-}
-
 /// All databases. Every method locks what it touches for its own length only.
 pub struct Store {
-    databases: Box<[OnceLock<Shards<Entry>>]>,
+    databases: Box<[OnceLock<Shards<Value>>]>,
+    /// How many keys of each database do not go by themselves.
+    staying: [AtomicI64; DATABASES_MAX as usize],
     hasher: RandomState,
     watches: Watches,
     /// Limits stored under a name.
@@ -65,6 +65,7 @@ impl Store {
         let databases = (0..DATABASES_MAX).map(|_| OnceLock::new()).collect();
         Self {
             databases,
+            staying: Default::default(),
             hasher: RandomState::new(),
             watches: Watches::default(),
             policies: Policies::default(),
@@ -72,53 +73,56 @@ impl Store {
         }
     }
 
-    fn database(&self, database: u8) -> &Shards<Entry> {
+    fn database(&self, database: u8) -> &Shards<Value> {
         self.databases[usize::from(database)].get_or_init(|| Shards::new(self.hasher.clone()))
     }
 
-    fn existing(&self, database: u8) -> Option<&Shards<Entry>> {
+    fn existing(&self, database: u8) -> Option<&Shards<Value>> {
         self.databases[usize::from(database)].get()
     }
 
-    /// Calls `f` with the key's entry, a default one if there is none. What `f` leaves there is kept,
+    /// Calls `f` with what the key holds, a default value if it does not exist. What `f` leaves there is kept,
     /// unless it can no longer be told from an absent key.
-    pub fn with_key<R>(
+    pub fn with_value<R>(
         &self,
         database: u8,
         key: &[u8],
         now: Timestamp,
-        f: impl FnOnce(&mut Entry) -> R,
+        f: impl FnOnce(&mut Value) -> R,
     ) -> R {
-        self.database(database).write(key, |entry| {
-            entry.forget(now);
-            let before = self.watches.any().then(|| entry.clone());
-            let result = f(entry);
-            entry.forget(now);
-            if before.is_some_and(|before| before != *entry) {
+        self.database(database).write(key, |value| {
+            value.forget(now);
+            let before = self.watches.any().then(|| value.clone());
+            let stayed = value.stays();
+            let result = f(value);
+            value.forget(now);
+            self.count_staying(database, i64::from(value.stays()) - i64::from(stayed));
+            if before.is_some_and(|before| before != *value) {
                 self.watches.touch(database, key);
             }
             result
         })
     }
 
-    /// As [`Self::with_key`] for several distinct keys, atomically.
-    pub fn with_keys<R>(
+    /// As [`Self::with_value`] for several distinct keys, atomically.
+    pub fn with_values<R>(
         &self,
         database: u8,
         keys: &[&[u8]],
         now: Timestamp,
-        f: impl FnOnce(&mut [Entry]) -> R,
+        f: impl FnOnce(&mut [Value]) -> R,
     ) -> R {
-        self.database(database).write_many(keys, |entries| {
-            entries.iter_mut().for_each(|entry| entry.forget(now));
-            let before: Option<SmallVec<[Entry; 4]>> = self
-                .watches
-                .any()
-                .then(|| entries.iter().cloned().collect());
-            let result = f(entries);
-            entries.iter_mut().for_each(|entry| entry.forget(now));
-            for ((before, entry), key) in before.iter().flatten().zip(entries.iter()).zip(keys) {
-                if before != entry {
+        self.database(database).write_many(keys, |values| {
+            values.iter_mut().for_each(|value| value.forget(now));
+            let before: Option<SmallVec<[Value; 4]>> =
+                self.watches.any().then(|| values.iter().cloned().collect());
+            let staying = |values: &[Value]| values.iter().filter(|value| value.stays()).count();
+            let stayed = staying(values);
+            let result = f(values);
+            values.iter_mut().for_each(|value| value.forget(now));
+            self.count_staying(database, staying(values) as i64 - stayed as i64);
+            for ((before, value), key) in before.iter().flatten().zip(values.iter()).zip(keys) {
+                if before != value {
                     self.watches.touch(database, key);
                 }
             }
@@ -126,17 +130,126 @@ impl Store {
         })
     }
 
-    /// Calls `f` with the key's entry, `None` if it does not exist at `now`.
+    /// As [`Self::with_value`], for a call that counts under limits.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds a plain value; `f` is not called then.
+    pub fn with_limit<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(&mut Entry) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_value(database, key, now, |value| value.limit_mut().map(f))
+    }
+
+    /// As [`Self::with_limit`] for several distinct keys, atomically.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if one of the keys holds a plain value.
+    pub fn with_limits<R>(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [&mut Entry]) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_values(database, keys, now, |values| {
+            let entries: Result<SmallVec<[&mut Entry; 4]>, _> =
+                values.iter_mut().map(Value::limit_mut).collect();
+            Ok(f(&mut entries?))
+        })
+    }
+
+    /// As [`Self::with_value`], for a call that works on a plain value: `f` gets its slot, `None` for a key that does not
+    /// exist.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds limits; `f` is not called then.
+    pub fn with_plain<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(&mut Option<Plain>) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_value(database, key, now, |value| {
+            let mut slot = value.take_plain()?;
+            let result = f(&mut slot);
+            *value = slot.into();
+            Ok(result)
+        })
+    }
+
+    /// As [`Self::with_plain`] for several distinct keys, atomically.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if one of the keys holds limits.
+    pub fn with_plains<R>(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [Option<Plain>]) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_values(database, keys, now, |values| {
+            values
+                .iter()
+                .try_for_each(|value| value.plain().map(drop))?;
+            let slots = values.iter_mut().map(Value::take_plain);
+            let mut slots = slots.collect::<Result<SmallVec<[_; 4]>, _>>()?;
+            let result = f(&mut slots);
+            for (value, slot) in values.iter_mut().zip(slots) {
+                *value = slot.into();
+            }
+            Ok(result)
+        })
+    }
+
+    /// Calls `f` with the plain value of the key, `None` if it does not exist at `now`.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds limits; `f` is not called then.
+    pub fn read_plain<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(Option<&Plain>) -> R,
+    ) -> Result<R, Refusal> {
+        self.read(database, key, now, |value| {
+            value.map_or(Ok(None), Value::plain).map(f)
+        })
+    }
+
+    /// Calls `f` with what each of several keys holds, in turn and at one instant: nobody writes to any of them meanwhile.
+    pub fn read_many(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        mut f: impl FnMut(Option<&Value>),
+    ) {
+        match self.existing(database) {
+            Some(shards) => shards.read_many(keys, |value| {
+                f(value.filter(|value| !value.is_forgettable(now)));
+            }),
+            None => keys.iter().for_each(|_| f(None)),
+        }
+    }
+
+    /// Calls `f` with what the key holds, `None` if it does not exist at `now`.
     pub fn read<R>(
         &self,
         database: u8,
         key: &[u8],
         now: Timestamp,
-        f: impl FnOnce(Option<&Entry>) -> R,
+        f: impl FnOnce(Option<&Value>) -> R,
     ) -> R {
         match self.existing(database) {
-            Some(shards) => shards.read(key, |entry| {
-                f(entry.filter(|entry| !entry.is_forgettable(now)))
+            Some(shards) => shards.read(key, |value| {
+                f(value.filter(|value| !value.is_forgettable(now)))
             }),
             None => f(None),
         }
@@ -144,20 +257,37 @@ impl Store {
 
     /// Removes a key; true if it existed at `now`.
     pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
-        self.with_key(database, key, now, |entry| {
+        self.with_value(database, key, now, |value| {
             self.records.forget_key(database, key);
-            !std::mem::take(entry).is_absent()
+            !std::mem::take(value).is_absent()
         })
     }
 
-    /// Puts an entry in place, as it comes out of a snapshot.
-    pub fn restore(&self, database: u8, key: Key, entry: Entry) {
-        self.database(database).insert(key, entry);
+    /// Puts a value in place, as it comes out of a snapshot.
+    pub fn restore(&self, database: u8, key: &Key, value: Value) {
+        let stays = i64::from(value.stays());
+        let replaced = self.database(database).write(key.as_bytes(), |place| {
+            let replaced = std::mem::replace(place, value);
+            i64::from(replaced.stays())
+        });
+        self.count_staying(database, stays - replaced);
     }
 
     /// Keys of a database; keys that have gone by themselves count until the sweep has passed.
     pub fn len(&self, database: u8) -> usize {
         self.existing(database).map_or(0, Shards::len)
+    }
+
+    /// Those of them that do not go by themselves.
+    pub fn staying(&self, database: u8) -> usize {
+        let count = self.staying[usize::from(database)].load(Ordering::Relaxed);
+        usize::try_from(count).unwrap_or(0)
+    }
+
+    fn count_staying(&self, database: u8, more: i64) {
+        if more != 0 {
+            self.staying[usize::from(database)].fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     /// Empties a database.
@@ -182,18 +312,28 @@ impl Store {
         if let Some(shards) = self.existing(database) {
             shards.clear();
         }
+        self.staying[usize::from(database)].store(0, Ordering::Relaxed);
     }
 
-    /// Those of the next `count` keys from `cursor` on that exist at `now`. A page may be empty and yet
+    /// Those of the next `count` keys from `cursor` on that exist at `now` and are `wanted`. A page may be empty and yet
     /// not the last: keys that have gone by themselves are looked at until the sweep has passed.
-    pub fn page(&self, database: u8, cursor: u64, count: usize, now: Timestamp) -> Page {
+    pub fn page(
+        &self,
+        database: u8,
+        cursor: u64,
+        count: usize,
+        now: Timestamp,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Page {
         let Some(shards) = self.existing(database) else {
             return Page {
                 keys: Vec::new(),
                 next: 0,
             };
         };
-        let (keys, next) = shards.page(cursor, count.max(1), |entry| !entry.is_forgettable(now));
+        let (keys, next) = shards.page(cursor, count.max(1), |value| {
+            !value.is_forgettable(now) && wanted(value)
+        });
         Page { keys, next }
     }
 
@@ -202,8 +342,8 @@ impl Store {
         SHARDS
     }
 
-    /// Calls `f` with every key and entry of one shard, under its lock.
-    pub fn for_each_in(&self, database: u8, shard: usize, f: impl FnMut(&Key, &Entry)) {
+    /// Calls `f` with every key and value of one shard, under its lock.
+    pub fn for_each_in(&self, database: u8, shard: usize, f: impl FnMut(&Key, &Value)) {
         if let Some(shards) = self.existing(database) {
             shards.for_each_in(shard, f);
         }
@@ -215,8 +355,8 @@ impl Store {
         (sweep.looked, sweep.dropped) = (0, 0);
         while sweep.looked < budget {
             let step = self.databases[sweep.database].get().map(|shards| {
-                shards.sweep(sweep.shard, sweep.place, budget - sweep.looked, |entry| {
-                    entry.is_forgettable(now)
+                shards.sweep(sweep.shard, sweep.place, budget - sweep.looked, |value| {
+                    value.is_forgettable(now)
                 })
             });
             match step {
@@ -242,9 +382,14 @@ impl Store {
         sweep
     }
 
-    /// Watches a key for a client.
-    pub fn watch(&self, database: u8, key: &[u8], watch: &Watch) {
+    /// Watches a key for a client, as it is at `now`.
+    pub fn watch(&self, database: u8, key: &[u8], watch: &mut Watch, now: Timestamp) {
         self.watches.add(database, key, watch);
+        // Looked at when it is watched, so that no change is missed in between.
+        let ends = self.read(database, key, now, |value| value?.deadline());
+        if let Some(ends) = ends {
+            watch.ends_at(ends);
+        }
     }
 
     /// Ends a client's watch over all its keys.

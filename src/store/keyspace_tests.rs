@@ -25,9 +25,15 @@ fn neighbours_and_a_stranger(store: &Store) -> [Vec<u8>; 3] {
 #[test]
 fn a_key_that_nothing_happened_to_is_not_kept() {
     let store = Store::new();
-    store.with_key(0, b"k", at(0), |entry| assert!(entry.is_absent()));
+    store
+        .with_limit(0, b"k", at(0), |entry| assert!(entry.is_absent()))
+        .unwrap();
     assert_eq!(remaining(&store, b"k", at(0)), CAPACITY);
-    assert!(!store.with_key(0, b"k", at(0), |entry| take(entry, CAPACITY + 1, at(0))));
+    assert!(
+        !store
+            .with_limit(0, b"k", at(0), |entry| take(entry, CAPACITY + 1, at(0)))
+            .unwrap()
+    );
     assert_eq!(store.len(0), 0);
 }
 
@@ -47,7 +53,9 @@ fn a_key_exists_until_it_can_no_longer_be_told_from_a_new_one() {
 fn a_call_that_leaves_nothing_drops_the_key() {
     let store = store_with(1, 3, at(0));
     let key = &0u32.to_le_bytes();
-    store.with_key(0, key, at(0), |entry| assert_eq!(entry.refund(3, at(0)), 3));
+    store
+        .with_limit(0, key, at(0), |entry| assert_eq!(entry.refund(3, at(0)), 3))
+        .unwrap();
     assert_eq!(store.len(0), 0);
 }
 
@@ -55,9 +63,11 @@ fn a_call_that_leaves_nothing_drops_the_key() {
 fn a_removed_key_begins_anew() {
     let store = store_with(1, CAPACITY, at(0));
     let key = &0u32.to_le_bytes();
-    store.with_key(0, key, at(0), |entry| {
-        entry.pause(Span::from_ns(SECOND).unwrap(), false, false, at(0))
-    });
+    store
+        .with_limit(0, key, at(0), |entry| {
+            entry.pause(Span::from_ns(SECOND).unwrap(), false, false, at(0))
+        })
+        .unwrap();
     assert!(store.remove(0, key, at(0)));
     assert!(!store.remove(0, key, at(0)));
     assert_eq!(remaining(&store, key, at(0)), CAPACITY);
@@ -67,7 +77,9 @@ fn a_removed_key_begins_anew() {
 fn databases_do_not_see_each_other() {
     let store = Store::new();
     for database in 0..DATABASES_MAX {
-        let took = store.with_key(database, b"k", at(0), |entry| take(entry, CAPACITY, at(0)));
+        let took = store
+            .with_limit(database, b"k", at(0), |entry| take(entry, CAPACITY, at(0)))
+            .unwrap();
         assert!(took);
     }
     store.clear(3, at(0));
@@ -104,13 +116,15 @@ fn several_keys_are_seen_in_the_order_asked() {
     ];
     for order in orders {
         let names = order.map(|(name, _)| name);
-        let left = store.with_keys(0, &names, at(0), |entries| {
-            let mut left = Vec::new();
-            for entry in entries {
-                left.push(entry.draft(&limit(), at(0)).unwrap().standing().remaining);
-            }
-            left
-        });
+        let left = store
+            .with_limits(0, &names, at(0), |entries| {
+                let mut left = Vec::new();
+                for entry in entries {
+                    left.push(entry.draft(&limit(), at(0)).unwrap().standing().remaining);
+                }
+                left
+            })
+            .unwrap();
         assert_eq!(left, order.map(|(_, left)| left));
     }
     assert_eq!(store.len(0), 2_000, "a look creates nothing");
@@ -121,11 +135,13 @@ fn several_keys_are_written_dropped_and_begun_in_one_call() {
     let store = store_with(2_000, 1, at(0));
     let [near, neighbour, far] = neighbours_and_a_stranger(&store);
     let names: [&[u8]; 4] = [&near, &neighbour, &far, b"new"];
-    store.with_keys(0, &names, at(0), |entries| {
-        assert!(take(&mut entries[0], 4, at(0)));
-        assert_eq!(entries[1].refund(1, at(0)), 1);
-        assert!(take(&mut entries[3], 2, at(0)));
-    });
+    store
+        .with_limits(0, &names, at(0), |entries| {
+            assert!(take(entries[0], 4, at(0)));
+            assert_eq!(entries[1].refund(1, at(0)), 1);
+            assert!(take(entries[3], 2, at(0)));
+        })
+        .unwrap();
     for (name, left) in names.into_iter().zip([5, 10, 9, 8]) {
         assert_eq!(remaining(&store, name, at(0)), left);
     }
@@ -140,9 +156,11 @@ fn sixteen_keys_and_more_go_in_one_call() {
     let names: Vec<[u8; 1]> = (0..40).map(|name| [name]).collect();
     let names: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
     for round in 1..=CAPACITY {
-        store.with_keys(0, &names, at(0), |entries| {
-            assert!(entries.iter_mut().all(|entry| take(entry, 1, at(0))));
-        });
+        store
+            .with_limits(0, &names, at(0), |entries| {
+                assert!(entries.iter_mut().all(|entry| take(entry, 1, at(0))));
+            })
+            .unwrap();
         for name in &names {
             assert_eq!(remaining(&store, name, at(0)), CAPACITY - round);
         }
@@ -153,25 +171,24 @@ fn sixteen_keys_and_more_go_in_one_call() {
 fn a_watch_breaks_when_its_key_changes() {
     let store = Store::new();
     let broken_by = |change: &dyn Fn()| {
-        let watch = Watch::default();
-        store.watch(0, b"k", &watch);
+        let mut watch = Watch::default();
+        store.watch(0, b"k", &mut watch, at(0));
         change();
-        let broken = watch.is_broken();
+        let broken = watch.is_broken(at(0));
         store.unwatch(&watch);
         broken
     };
     assert!(broken_by(&|| spend(&store, b"k", 1, at(0))));
-    assert!(broken_by(&|| store.with_keys(
-        0,
-        &[b"x", b"k"],
-        at(0),
-        |entries| {
-            assert!(take(&mut entries[1], 1, at(0)));
-        }
-    )));
-    assert!(broken_by(&|| store.with_key(0, b"k", at(0), |entry| {
-        entry.pause(Span::from_ns(SECOND).unwrap(), false, false, at(0));
-    })));
+    assert!(broken_by(&|| store
+        .with_limits(0, &[b"x", b"k"], at(0), |entries| {
+            assert!(take(entries[1], 1, at(0)));
+        })
+        .unwrap()));
+    assert!(broken_by(&|| store
+        .with_limit(0, b"k", at(0), |entry| {
+            entry.pause(Span::from_ns(SECOND).unwrap(), false, false, at(0));
+        })
+        .unwrap()));
     assert!(broken_by(&|| assert!(store.remove(0, b"k", at(0)))));
     spend(&store, b"k", 1, at(0));
     assert!(broken_by(&|| store.clear(0, at(0))));
@@ -181,38 +198,50 @@ fn a_watch_breaks_when_its_key_changes() {
 fn a_watch_holds_while_its_key_stays_as_it_is() {
     let store = Store::new();
     spend(&store, b"k", CAPACITY, at(0));
-    let watch = Watch::default();
-    store.watch(0, b"k", &watch);
-    store.watch(0, b"absent", &watch);
+    let mut watch = Watch::default();
+    store.watch(0, b"k", &mut watch, at(0));
+    store.watch(0, b"absent", &mut watch, at(0));
     assert_eq!(remaining(&store, b"k", at(0)), 0);
-    assert!(!store.with_key(0, b"k", at(0), |entry| take(entry, 1, at(0))));
-    store.with_keys(0, &[b"k", b"other"], at(0), |entries| {
-        assert!(take(&mut entries[1], 1, at(0)));
-    });
+    assert!(
+        !store
+            .with_limit(0, b"k", at(0), |entry| take(entry, 1, at(0)))
+            .unwrap()
+    );
+    store
+        .with_limits(0, &[b"k", b"other"], at(0), |entries| {
+            assert!(take(entries[1], 1, at(0)));
+        })
+        .unwrap();
     assert!(!store.remove(0, b"absent", at(0)));
-    assert!(store.with_key(1, b"k", at(0), |entry| take(entry, 1, at(0))));
+    assert!(
+        store
+            .with_limit(1, b"k", at(0), |entry| take(entry, 1, at(0)))
+            .unwrap()
+    );
     store.clear(1, at(0));
-    assert!(!watch.is_broken());
+    assert!(!watch.is_broken(at(0)));
     store.unwatch(&watch);
     spend(&store, b"absent", 1, at(0));
-    assert!(!watch.is_broken(), "nor afterwards");
+    assert!(!watch.is_broken(at(0)), "nor afterwards");
 }
 
 #[test]
 fn a_broken_watch_stays_broken_and_breaks_nobody_elses() {
     let store = Store::new();
-    let (mine, yours) = (Watch::default(), Watch::default());
-    store.watch(0, b"mine", &mine);
-    store.watch(0, b"mine", &mine);
-    store.watch(0, b"yours", &yours);
+    let (mut mine, mut yours) = (Watch::default(), Watch::default());
+    store.watch(0, b"mine", &mut mine, at(0));
+    store.watch(0, b"mine", &mut mine, at(0));
+    store.watch(0, b"yours", &mut yours, at(0));
     spend(&store, b"mine", 1, at(0));
-    store.with_key(0, b"mine", at(0), |entry| {
-        assert_eq!(entry.refund(1, at(0)), 1)
-    });
-    assert!(mine.is_broken() && !yours.is_broken());
+    store
+        .with_limit(0, b"mine", at(0), |entry| {
+            assert_eq!(entry.refund(1, at(0)), 1)
+        })
+        .unwrap();
+    assert!(mine.is_broken(at(0)) && !yours.is_broken(at(0)));
     store.unwatch(&mine);
     spend(&store, b"yours", 1, at(0));
-    assert!(yours.is_broken());
+    assert!(yours.is_broken(at(0)));
 }
 
 #[test]
@@ -233,7 +262,7 @@ fn a_restored_entry_replaces_the_one_there() {
     let key = Key::new(&0u32.to_le_bytes());
     let mut entry = Entry::default();
     assert!(take(&mut entry, 7, at(0)));
-    store.restore(0, key.clone(), entry);
+    store.restore(0, &key, Value::Limit(entry));
     assert_eq!(remaining(&store, key.as_bytes(), at(0)), 3);
     assert_eq!(store.len(0), 1);
 }

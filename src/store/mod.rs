@@ -5,16 +5,20 @@ mod keyspace;
 mod policies;
 mod records;
 mod shard;
+mod value;
 mod watches;
 
 pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use policies::{POLICIES_MAX, POLICY_NAME_BYTES_MAX, Policies, PolicyLimits};
 pub use records::{ANSWER_TTL, Answer, AnswerRow, Home, Part, Records, Remembered, Ticket};
+pub use value::Value;
 pub use watches::Watch;
 
 #[cfg(test)]
 mod page_tests;
+#[cfg(test)]
+mod plain_tests;
 #[cfg(test)]
 mod sweep_tests;
 #[cfg(test)]

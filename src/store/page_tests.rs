@@ -18,7 +18,7 @@ fn walk(
 ) -> (HashMap<Key, u32>, usize) {
     let (mut seen, mut cursor, mut pages) = (HashMap::new(), 0, 0);
     loop {
-        let page = store.page(0, cursor, count, now);
+        let page = store.page(0, cursor, count, now, |_| true);
         for key in page.keys {
             *seen.entry(key).or_insert(0) += 1;
         }
@@ -64,7 +64,7 @@ fn an_empty_database_has_one_empty_page() {
 fn any_cursor_is_answered() {
     let store = store_with(100, 1, at(0));
     for cursor in [1, 1 << 49, (1 << 57) - 1, 1 << 57, u64::MAX] {
-        let page = store.page(0, cursor, 1_000, at(0));
+        let page = store.page(0, cursor, 1_000, at(0), |_| true);
         assert_eq!(page.next, 0);
         assert!(page.keys.len() <= 100);
     }

@@ -49,9 +49,11 @@ fn only_what_is_forgotten_is_swept() {
 fn every_database_is_swept() {
     let store = Store::new();
     for database in [0, 7, 15] {
-        store.with_key(database, b"k", at(0), |entry| {
-            super::test_entries::take(entry, 1, at(0))
-        });
+        store
+            .with_limit(database, b"k", at(0), |entry| {
+                super::test_entries::take(entry, 1, at(0))
+            })
+            .unwrap();
     }
     assert_eq!(sweep_round(&store, 10, at(SECOND)).0, 3);
     assert!((0..16).all(|database| store.len(database) == 0));

@@ -34,14 +34,20 @@ pub fn take(entry: &mut Entry, cost: u64, now: Timestamp) -> bool {
 
 /// What a key of the first database has left.
 pub fn remaining(store: &Store, key: &[u8], now: Timestamp) -> u64 {
-    store.with_key(0, key, now, |entry| {
-        entry.draft(&limit(), now).unwrap().standing().remaining
-    })
+    store
+        .with_limit(0, key, now, |entry| {
+            entry.draft(&limit(), now).unwrap().standing().remaining
+        })
+        .unwrap()
 }
 
 /// Takes `cost` permits of a key of the first database.
 pub fn spend(store: &Store, key: &[u8], cost: u64, now: Timestamp) {
-    assert!(store.with_key(0, key, now, |entry| take(entry, cost, now)));
+    assert!(
+        store
+            .with_limit(0, key, now, |entry| take(entry, cost, now))
+            .unwrap()
+    );
 }
 
 /// A store with the keys `0..keys`, as little-endian bytes, of which each has spent `cost`.

@@ -92,7 +92,8 @@ impl World {
     }
 
     fn with_key<R>(&self, key: usize, f: impl FnOnce(&mut Entry) -> R) -> R {
-        self.store.with_key(0, &[key as u8], self.now, f)
+        let name = [key as u8];
+        self.store.with_limit(0, &name, self.now, f).unwrap()
     }
 
     fn step(&mut self, step: Step) {
@@ -175,10 +176,10 @@ impl World {
         let max_wait = max_wait_ns.map(|ns| Span::from_ns(ns).unwrap());
         let names: Vec<[u8; 1]> = calls.iter().map(|call| [call.key as u8]).collect();
         let names: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
-        let decide = |entries: &mut [Entry]| decide(entries, &rules, max_wait, self.now);
+        let decide = |entries: &mut [&mut Entry]| decide(entries, &rules, max_wait, self.now);
         let ours = match calls {
-            [call] => self.with_key(call.key, |entry| decide(std::slice::from_mut(entry))),
-            _ => self.store.with_keys(0, &names, self.now, decide),
+            [call] => self.with_key(call.key, |entry| decide(&mut [entry])),
+            _ => self.store.with_limits(0, &names, self.now, decide).unwrap(),
         };
         let seen: Result<Vec<exact::Bucket>, TooLarge> = calls
             .iter()
@@ -234,9 +235,11 @@ impl World {
         let forgotten_after = oracle.forgotten_after(&now);
         let exists = oracle.exists(&now);
         let end = oracle.pause_end();
-        self.store.read(0, &[key as u8], self.now, |entry| {
-            assert_eq!(entry.is_some(), exists);
-            let Some(entry) = entry else { return };
+        self.store.read(0, &[key as u8], self.now, |value| {
+            assert_eq!(value.is_some(), exists);
+            let Some(entry) = value.map(|value| value.limit().unwrap()) else {
+                return;
+            };
             assert_wait(entry.forgotten_after(self.now), &forgotten_after);
             let usage = entry.usage(self.now).unwrap();
             let paused = (&end - &now).max(Q::zero());
@@ -262,7 +265,7 @@ impl World {
 
 /// The crate's side of [`World::ask`]: granted or not, and what every rule showed before.
 fn decide(
-    entries: &mut [Entry],
+    entries: &mut [&mut Entry],
     rules: &[(Limit, Rule, u64)],
     max_wait: Option<Span>,
     now: Timestamp,

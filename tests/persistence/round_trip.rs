@@ -4,15 +4,14 @@ use crate::histories::{about, begin};
 use crate::server::{Memory, Server};
 use proptest::prelude::*;
 use std::io::Cursor;
-use tollgate::core::entry::Entry;
 use tollgate::core::units::Timestamp;
 use tollgate::persistence::snapshot;
-use tollgate::store::{DATABASES_MAX, Home, Key, PolicyLimits, Remembered, Store, Ticket};
+use tollgate::store::{DATABASES_MAX, Home, Key, PolicyLimits, Remembered, Store, Ticket, Value};
 
 /// Everything that a store holds and a snapshot carries.
 #[derive(Default, PartialEq, Debug)]
 pub struct Holdings {
-    keys: Vec<(u8, Key, Entry)>,
+    keys: Vec<(u8, Key, Value)>,
     policies: Vec<(Box<[u8]>, PolicyLimits)>,
     last_number: u64,
     tickets: Vec<(u8, u64, Ticket)>,
@@ -25,9 +24,9 @@ impl Holdings {
         let mut keys = Vec::new();
         for database in 0..DATABASES_MAX {
             for shard in 0..store.shards() {
-                store.for_each_in(database, shard, |key, entry| {
-                    if !entry.is_forgettable(now) {
-                        keys.push((database, key.clone(), entry.clone()));
+                store.for_each_in(database, shard, |key, value| {
+                    if !value.is_forgettable(now) {
+                        keys.push((database, key.clone(), value.clone()));
                     }
                 });
             }

@@ -8,6 +8,7 @@ use tollgate::core::units::Timestamp;
 use tollgate::engine::Engine;
 use tollgate::session::Session;
 use tollgate::settings::{Initial, Settings};
+use tollgate::store::Value;
 
 /// When the manual clock starts, in nanoseconds since the epoch.
 pub const START: u64 = 1_700_000_000_000_000_000;
@@ -64,7 +65,9 @@ impl Server {
 
     /// A copy of what a key holds.
     pub fn entry(&self, key: &str) -> Entry {
-        let read = |entry: Option<&Entry>| entry.cloned().unwrap_or_default();
+        let read = |value: Option<&Value>| {
+            value.map_or_else(Entry::default, |value| value.limit().unwrap().clone())
+        };
         self.engine
             .shared
             .store

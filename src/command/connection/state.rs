@@ -74,9 +74,11 @@ pub struct Transaction {
     pub failed: bool,
 }
 
-/// What a command leaves to the server to do, since it takes long.
+/// What a command leaves to the server, since it takes long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pending {
+    /// Wait for the answer that others give ([`Client::answer`]), or until the client has gone.
+    Answer,
     /// Write a snapshot.
     Save,
     /// End the process; `save` as asked for, `None`: if snapshots are on.

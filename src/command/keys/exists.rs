@@ -6,9 +6,7 @@ use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::protocol::Arguments;
-
-/// What TYPE says of a limit.
-pub const TYPE_OF_LIMIT: &str = "ratelimit";
+use crate::store::Value;
 
 /// The row of EXISTS.
 pub const EXISTS: Spec = Spec {
@@ -34,7 +32,7 @@ pub const TOUCH: Spec = Spec {
 pub const TYPE: Spec = Spec {
     summary: "Say what kind of value a key holds",
     arguments: &[Argument::key("key")],
-    reply: "`ratelimit`, or `none` for a key that does not exist.",
+    reply: "`ratelimit` for limits, `string` for a plain value, `none` for a key that does not exist.",
     flags: Flags::READONLY.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("TYPE", Group::Generic, Arity::exactly(2), kind)
@@ -43,7 +41,7 @@ pub const TYPE: Spec = Spec {
 /// True if the key exists now.
 pub fn exists(context: &Context<'_>, key: &[u8]) -> bool {
     let (store, database) = (&context.shared.store, context.connection.database);
-    store.read(database, key, context.now, |entry| entry.is_some())
+    store.read(database, key, context.now, |value| value.is_some())
 }
 
 fn count(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
@@ -54,9 +52,11 @@ fn count(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
 }
 
 fn kind(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    let found = exists(context, arguments.get(1).unwrap_or_default());
-    context
-        .reply
-        .simple(if found { TYPE_OF_LIMIT } else { "none" });
+    let key = arguments.get(1).unwrap_or_default();
+    let (store, database) = (&context.shared.store, context.connection.database);
+    let name = store.read(database, key, context.now, |value| {
+        value.map_or("none", Value::type_name)
+    });
+    context.reply.simple(name);
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! KEYS, SCAN, RANDOMKEY: which keys there are.
 
-use super::exists::TYPE_OF_LIMIT;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::glob;
 use crate::command::number;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::protocol::Arguments;
+use crate::store::Value;
 
 /// Most keys that one SCAN looks at, whatever its COUNT: about as long as a command may take.
 const COUNT_MAX: usize = 10_000;
@@ -49,7 +49,9 @@ pub const RANDOMKEY: Spec = Spec {
 fn keys(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let pattern = arguments.get(1).unwrap_or_default();
     let (store, database) = (&context.shared.store, context.connection.database);
-    let mut keys = store.page(database, 0, usize::MAX, context.now).keys;
+    let mut keys = store
+        .page(database, 0, usize::MAX, context.now, |_| true)
+        .keys;
     keys.retain(|key| glob::matches(pattern, key.as_bytes()));
     context.reply.array(keys.len());
     for key in &keys {
@@ -63,7 +65,7 @@ struct Request<'a> {
     cursor: u64,
     pattern: Option<&'a [u8]>,
     count: usize,
-    limits: bool,
+    kind: Option<&'a [u8]>,
 }
 
 fn parse(arguments: Arguments<'_>) -> Result<Request<'_>, Error> {
@@ -75,7 +77,7 @@ fn parse(arguments: Arguments<'_>) -> Result<Request<'_>, Error> {
         cursor: cursor.ok_or(Error::redis("ERR invalid cursor"))?,
         pattern: None,
         count: COUNT_DEFAULT,
-        limits: true,
+        kind: None,
     };
     let mut at = 2;
     while let Some(option) = arguments.get(at) {
@@ -90,7 +92,7 @@ fn parse(arguments: Arguments<'_>) -> Result<Request<'_>, Error> {
                 }
                 request.count = count.min(COUNT_MAX);
             }
-            b"TYPE" => request.limits = value.eq_ignore_ascii_case(TYPE_OF_LIMIT.as_bytes()),
+            b"TYPE" => request.kind = Some(value),
             _ => return Err(Error::SYNTAX),
         }
         at += 2;
@@ -101,10 +103,17 @@ fn parse(arguments: Arguments<'_>) -> Result<Request<'_>, Error> {
 fn scan(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let request = parse(arguments)?;
     let (store, database) = (&context.shared.store, context.connection.database);
-    let mut page = store.page(database, request.cursor, request.count, context.now);
+    let wanted = |value: &Value| {
+        let name = value.type_name().as_bytes();
+        request
+            .kind
+            .is_none_or(|kind| kind.eq_ignore_ascii_case(name))
+    };
+    let (cursor, count) = (request.cursor, request.count);
+    let mut page = store.page(database, cursor, count, context.now, wanted);
     page.keys.retain(|key| {
         let pattern = request.pattern;
-        request.limits && pattern.is_none_or(|pattern| glob::matches(pattern, key.as_bytes()))
+        pattern.is_none_or(|pattern| glob::matches(pattern, key.as_bytes()))
     });
     context.reply.array(2);
     context.reply.bulk_display(page.next);
@@ -122,7 +131,7 @@ fn random_key(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> 
     let start = getrandom::u64().unwrap_or(0) >> 7;
     let from = |cursor| {
         store
-            .page(database, cursor, 1, context.now)
+            .page(database, cursor, 1, context.now, |_| true)
             .keys
             .into_iter()
             .next()

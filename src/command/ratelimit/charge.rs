@@ -42,7 +42,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         context.connection.database,
         context.now,
     );
-    let wait = store.with_key(database, key, now, |entry| -> Result<Wait, Error> {
+    let wait = store.with_limit(database, key, now, |entry| -> Result<Wait, Error> {
         if let Some(id) = id
             && let Some(Answer::Until(slot)) =
                 replay::recall(store, database, key, id, arguments, now)?
@@ -69,7 +69,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             );
         }
         Ok(wait)
-    })?;
+    })??;
     context.reply.integer(wait.ceil_ms());
     Ok(())
 }
@@ -82,7 +82,7 @@ fn charge(
     bookings_max: usize,
 ) -> Result<Wait, Error> {
     let rules = [rule];
-    let mut drafts = decide::drafts(std::slice::from_mut(entry), &rules, now, bookings_max)?;
+    let mut drafts = decide::drafts([&mut *entry], &rules, now, bookings_max)?;
     for draft in &mut drafts {
         for (index, &cost) in rules[0].costs.iter().enumerate() {
             draft.charge(index, cost)?;
@@ -92,7 +92,7 @@ fn charge(
         }
     }
     drafts.into_iter().for_each(Draft::commit);
-    let drafts = decide::drafts(std::slice::from_mut(entry), &rules, now, bookings_max)?;
+    let drafts = decide::drafts([&mut *entry], &rules, now, bookings_max)?;
     let next = drafts
         .iter()
         .flat_map(|draft| (0..draft.len()).map(|index| draft.earliest_from(index, 1, 0)));

@@ -87,7 +87,7 @@ impl Answer {
 /// Takes `cost`, or only looks if it is zero.
 fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Result<Answer, Error> {
     let now = context.now;
-    let answer = context.shared.store.with_key(
+    let answer = context.shared.store.with_limit(
         context.connection.database,
         key,
         now,
@@ -110,7 +110,7 @@ fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Resul
                 standing,
             })
         },
-    )?;
+    )??;
     if cost > 0 {
         context.tally.granted += u64::from(answer.allowed);
         context.tally.denied += u64::from(!answer.allowed);

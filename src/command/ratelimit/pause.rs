@@ -52,11 +52,11 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         context.connection.database,
         context.now,
     );
-    let left = store.with_key(database, key, now, |entry| {
+    let left = store.with_limit(database, key, now, |entry| {
         let left = entry.pause_then_slow(span, keep, force, slow, now);
         store.records.overtake(&entry.tickets_ahead(now));
         left
-    });
+    })?;
     context.reply.integer(left.ceil_ms());
     Ok(())
 }

@@ -28,7 +28,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         context.connection.database,
         context.now,
     );
-    let back = store.with_key(database, key, now, |entry| -> Result<u64, Error> {
+    let back = store.with_limit(database, key, now, |entry| -> Result<u64, Error> {
         let Some(id) = id else {
             return Ok(entry.refund(cost, now));
         };
@@ -48,7 +48,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             now,
         );
         Ok(back)
-    })?;
+    })??;
     context.reply.integer(back as i64);
     Ok(())
 }

@@ -20,11 +20,11 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let key = Cursor::new(arguments).key()?;
     let now = context.now;
     let store = &context.shared.store;
-    let resumed = store.with_key(context.connection.database, key, now, |entry| {
+    let resumed = store.with_limit(context.connection.database, key, now, |entry| {
         let resumed = entry.resume(now);
         store.records.overtake(&entry.tickets_ahead(now));
         resumed
-    });
+    })?;
     context.reply.integer(i64::from(resumed));
     Ok(())
 }

@@ -61,7 +61,7 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
             return Ok(Earliest::After(Wait::ZERO));
         }
         let stale = call.now.since(ticket.slot) > STALE;
-        let pause_covers = |entry: &Entry| {
+        let pause_covers = |entry: &&mut Entry| {
             let left = entry.paused(call.now);
             !left.is_zero() && left.ceil_ns() > u128::from(ticket.slot.since(call.now))
         };
@@ -91,14 +91,14 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
 
 /// Gives a ticket's slot back and books the next one for it. `Never` if its limits no longer allow the cost.
 fn move_ticket(
-    entries: &mut [Entry],
+    entries: &mut [&mut Entry],
     ticket: &mut Ticket,
     number: u64,
     now: Timestamp,
     bookings_max: usize,
 ) -> Result<Earliest, Error> {
     // On copies: if the new slot cannot be had, the old one is left as it is.
-    let mut moved: SmallVec<[Entry; 1]> = entries.iter().cloned().collect();
+    let mut moved: SmallVec<[Entry; 1]> = entries.iter().map(|entry| (**entry).clone()).collect();
     give_back(&mut moved, ticket, number, now, |cost, _, _| cost);
     let held = ticket.clone();
     let rules: SmallVec<[Rule<'_>; 1]> = moved
@@ -128,7 +128,7 @@ fn move_ticket(
         entries
             .iter_mut()
             .zip(moved)
-            .for_each(|(entry, moved)| *entry = moved);
+            .for_each(|(entry, moved)| **entry = moved);
         return Ok(Earliest::Never);
     }
     book(&mut drafts, &rules, &slots, number)?;
@@ -139,12 +139,13 @@ fn move_ticket(
     entries
         .iter_mut()
         .zip(moved)
-        .for_each(|(entry, moved)| *entry = moved);
+        .for_each(|(entry, moved)| **entry = moved);
     Ok(earliest)
 }
 
 fn cancel(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let back = with_ticket(context, arguments, |call, entries, ticket| {
+        let entries = entries.iter_mut().map(|entry| &mut **entry);
         let back = give_back(entries, &ticket, call.number, call.now, |cost, _, _| cost);
         call.store
             .records
@@ -185,7 +186,8 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
         let less =
             |cost: u64, rule, limit| cost.saturating_sub(actual_of(rule, limit).unwrap_or(cost));
         // On copies: what is charged may be refused.
-        let mut after: SmallVec<[Entry; 1]> = entries.iter().cloned().collect();
+        let mut after: SmallVec<[Entry; 1]> =
+            entries.iter().map(|entry| (**entry).clone()).collect();
         give_back(&mut after, &ticket, call.number, call.now, less);
         let mut limit = 0;
         for (rule, (part, entry)) in ticket.parts.iter().zip(&mut after).enumerate() {
@@ -210,7 +212,7 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
         entries
             .iter_mut()
             .zip(after)
-            .for_each(|(entry, after)| *entry = after);
+            .for_each(|(entry, after)| **entry = after);
         call.store
             .records
             .settle(call.database, call.key, call.number);
@@ -222,8 +224,8 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
 
 /// Gives back from every limit of a ticket what `amount` says of its cost, rule and limit; how many whole
 /// permits came back to the first rule.
-fn give_back(
-    entries: &mut [Entry],
+fn give_back<'a>(
+    entries: impl IntoIterator<Item = &'a mut Entry>,
     ticket: &Ticket,
     number: u64,
     now: Timestamp,
@@ -267,7 +269,7 @@ struct TicketCall<'a> {
 fn with_ticket<R>(
     context: &Context<'_>,
     arguments: Arguments<'_>,
-    f: impl FnOnce(&TicketCall<'_>, &mut [Entry], Ticket) -> Result<R, Error>,
+    f: impl FnOnce(&TicketCall<'_>, &mut [&mut Entry], Ticket) -> Result<R, Error>,
 ) -> Result<Option<R>, Error> {
     let mut cursor = Cursor::new(arguments);
     let key = cursor.key()?;
@@ -281,7 +283,7 @@ fn with_ticket<R>(
         return Ok(None);
     };
     let keys: SmallVec<[&[u8]; 4]> = found.parts.iter().map(|part| part.key.as_bytes()).collect();
-    store.with_keys(database, &keys, now, |entries| {
+    store.with_limits(database, &keys, now, |entries| {
         // Once more under the locks: another call may have used it up meanwhile. Its keys never change.
         match store.records.ticket(database, key, number, now) {
             Some(ticket) => f(
@@ -298,5 +300,5 @@ fn with_ticket<R>(
             .map(Some),
             None => Ok(None),
         }
-    })
+    })?
 }

@@ -8,6 +8,7 @@ use crate::core::decision::{LimitUsage, Usage};
 use crate::core::limit::Limit;
 use crate::core::units::Wait;
 use crate::protocol::{Arguments, Reply};
+use crate::store::Value;
 use std::cmp::Reverse;
 
 /// The row.
@@ -31,9 +32,10 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         let usage = context
             .shared
             .store
-            .read(context.connection.database, key, now, |entry| {
-                entry.and_then(|entry| entry.usage(now))
-            });
+            .read(context.connection.database, key, now, |value| {
+                let entry = value.map(Value::limit).transpose()?;
+                Ok::<_, Error>(entry.and_then(|entry| entry.usage(now)))
+            })?;
         match usage {
             Some(usage) => write(&usage, &mut context.reply),
             None => context.reply.null(),
