@@ -99,6 +99,11 @@ class Known:
                 return rule
         return None
 
+    def tell(self):
+        """Print how often each was met. One that is never met any more is to be taken out."""
+        for rule, times in zip(self.rules, self.times):
+            print(f"  met {times:5} times: {rule['command']} => {rule['tollgate']}")
+
 
 class Pair:
     """Connections to both servers, by index: even ones speak RESP2, odd ones RESP3."""

@@ -10,7 +10,7 @@ const redis = client === 'node-redis' ? await nodeRedis() : ioredis();
 const sendCommand = client === 'node-redis' ? (...words) => redis.sendCommand(words) : (...words) => redis.call(...words);
 const hasReset = Number(version) < 6;
 
-const seen = (info) => info && { hits: Number.isNaN(info.totalHits) ? 'none' : info.totalHits, ms: until(info.resetTime) };
+const seen = (info) => info && (Number.isNaN(info.totalHits) ? 'none' : { hits: info.totalHits, ms: until(info.resetTime) });
 
 async function store(prefix, options) {
   const made = new RedisStore({ sendCommand, prefix, ...options });

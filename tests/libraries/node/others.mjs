@@ -71,7 +71,7 @@ check('@hono-rate-limiter/redis', async () => {
     scriptLoad: (text) => io.script('LOAD', text), evalsha: (sha, names, args) => io.evalsha(sha, names.length, ...names, ...args),
     decr: (key) => io.decr(key), del: (key) => io.del(key),
   };
-  const seen = (info) => ({ hits: Number.isNaN(info.totalHits) ? 'none' : info.totalHits, ms: until(info.resetTime) });
+  const seen = (info) => (Number.isNaN(info.totalHits) ? 'none' : { hits: info.totalHits, ms: until(info.resetTime) });
   const store = new HonoStore({ client, prefix: 'hono:' });
   store.init({ windowMs: WINDOW_MS });
   const told = [seen(await store.get('u')), seen(await store.increment('u')), seen(await store.increment('u')), seen(await store.get('u'))];

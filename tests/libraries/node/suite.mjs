@@ -12,7 +12,7 @@ export const WINDOW_MS = 600_000;
 /** A time in milliseconds: compared with the tolerance that `run` states. */
 export const time = (ms) => ({ about_ms: Number.isFinite(ms) ? Math.round(ms) : String(ms) });
 /** An instant, as the time left until it. */
-export const until = (instant) => time(Number(instant) - Date.now());
+export const until = (instant) => ({ until_ms: Math.round(Number(instant) - Date.now()) });
 
 export const admin = new Redis(PORT, '127.0.0.1', { lazyConnect: true });
 

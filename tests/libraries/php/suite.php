@@ -10,7 +10,7 @@ $admin->connect('127.0.0.1', $port);
 
 function about(float $seconds): array { return ['about_ms' => (int) round($seconds * 1000)]; }
 
-function until(float $instant): array { return about($instant - microtime(true)); }
+function until(float $instant): array { return ['until_ms' => (int) round(($instant - microtime(true)) * 1000)]; }
 
 function equal($seen, $wanted, string $what): void
 {

@@ -22,7 +22,7 @@ def about(seconds):
 
 def until(instant):
     """An instant in seconds, as the time left until it."""
-    return about(instant - time.time())
+    return {"until_ms": round((instant - time.time()) * 1000)}
 
 
 def equal(seen, wanted, what):
