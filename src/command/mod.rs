@@ -16,6 +16,7 @@ pub mod help;
 pub mod keys;
 pub mod limits;
 pub mod number;
+pub mod observe;
 pub mod outcome;
 pub mod ratelimit;
 pub mod reference;

@@ -103,7 +103,14 @@ pub(super) async fn run(
         read_bytes: READ_BYTES,
     };
     let end = connection.serve().await;
-    let Connection { stream, client, .. } = connection;
+    let Connection {
+        stream,
+        client,
+        session,
+        ..
+    } = connection;
+    // What it watches and what is bound to it goes at once, and not when the last bytes are out.
+    drop(session);
     // Gone from CLIENT LIST before the last bytes are; its place is free only when the socket is.
     drop(registered);
     tracing::debug!(%peer, id = client.id, reason = %end, "disconnected");
@@ -223,6 +230,7 @@ impl Connection {
             if received == 0 {
                 return Err(End::PeerClosed);
             }
+            self.server.engine.shared.metrics.received(received);
             let was_full = received == self.read_bytes;
             self.read_bytes = if was_full {
                 READ_BYTES_BUSY
@@ -272,6 +280,9 @@ impl Connection {
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+        if sent > 0 {
+            self.server.engine.shared.metrics.sent(sent);
         }
         self.output.clear();
         if self.output.capacity() > READ_BYTES_BUSY {
@@ -338,11 +349,10 @@ impl Connection {
             tokio::select! {
                 biased;
                 () = self.wake.notified() => {}
-                received = self.stream.read_buf(&mut room), if has_room => {
-                    if received? == 0 {
-                        return Err(End::PeerClosed);
-                    }
-                }
+                received = self.stream.read_buf(&mut room), if has_room => match received? {
+                    0 => return Err(End::PeerClosed),
+                    received => self.server.engine.shared.metrics.received(received),
+                },
             }
         }
     }

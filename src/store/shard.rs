@@ -46,6 +46,9 @@ impl<V: Value> Shards<V> {
         }
     }
 
+    /// Bytes of a key's place in a table, with the byte beside it.
+    pub const PLACE_BYTES: usize = size_of::<(Key, SharedValue<V>)>() + 1;
+
     fn hash(&self, key: &[u8]) -> u64 {
         self.map.hasher().hash_one(key)
     }
@@ -160,6 +163,19 @@ impl<V: Value> Shards<V> {
             .sum()
     }
 
+    /// Bytes of the tables: a place and a byte beside it for each key that they have room for.
+    pub fn table_bytes(&self) -> usize {
+        let places = self.map.shards().iter().map(|shard| {
+            let shard = shard.read();
+            if shard.capacity() == 0 {
+                0
+            } else {
+                shard.buckets()
+            }
+        });
+        places.sum::<usize>() * Self::PLACE_BYTES
+    }
+
     /// Empties the database. What it held is freed by a thread of its own if that is much.
     pub fn clear(&self)
     where
@@ -186,25 +202,26 @@ impl<V: Value> Shards<V> {
         }
     }
 
-    /// Drops what `is_dead` says from at most `budget` places of a shard, starting at `place`. At the
-    /// shard's end a table that became much too large is given back.
+    /// Drops what `is_dead` says, which may change what it looks at, from at most `budget` places of a shard,
+    /// starting at `place`. At the shard's end a table that became much too large is given back.
     pub fn sweep(
         &self,
         shard: usize,
         place: usize,
         budget: usize,
-        is_dead: impl Fn(&V) -> bool,
+        mut is_dead: impl FnMut(&mut V) -> bool,
     ) -> Step {
         let mut table = self.map.shards()[shard].write();
         let buckets = if table.is_empty() { 0 } else { table.buckets() };
         let end = buckets.min(place.saturating_add(budget));
         let mut dropped = 0;
         for index in place..end {
-            // SAFETY: index is below the number of buckets, and the bucket is only touched if full.
+            // SAFETY: index is below the number of buckets, the bucket is only touched if full, and the write
+            // lock leaves nobody else a reference into it.
             unsafe {
                 if table.is_bucket_full(index) {
                     let bucket = table.bucket(index);
-                    if is_dead(bucket.as_ref().1.get()) {
+                    if is_dead(bucket.as_mut().1.get_mut()) {
                         table.erase(bucket);
                         dropped += 1;
                     }

@@ -3,6 +3,7 @@
 use super::shard;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
+use crate::core::leases::{Lapsed, Leases};
 use crate::core::units::{Timestamp, Wait};
 use crate::plain::{Deadline, Plain};
 
@@ -46,6 +47,22 @@ impl Value {
         }
     }
 
+    /// Takes out the leases that have lapsed; see [`Entry::lapse`].
+    pub fn lapse(&mut self, now: Timestamp) -> Lapsed {
+        match self {
+            Self::Limit(entry) => entry.lapse(now),
+            Self::Plain(_) => Lapsed::new(),
+        }
+    }
+
+    /// Leases in it, those included that have lapsed and were not taken out.
+    pub fn leases(&self) -> usize {
+        match self {
+            Self::Limit(entry) => entry.leases().map_or(0, Leases::len),
+            Self::Plain(_) => 0,
+        }
+    }
+
     /// True if [`Self::forget`] would leave nothing.
     pub fn is_forgettable(&self, now: Timestamp) -> bool {
         match self {
@@ -80,6 +97,26 @@ impl Value {
         match self {
             Self::Limit(_) => "ratelimit",
             Self::Plain(plain) => plain.data.type_name(),
+        }
+    }
+
+    /// Bytes that it takes outside of the table.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Limit(entry) => entry.heap_bytes(),
+            Self::Plain(plain) => plain.data.heap_bytes(),
+        }
+    }
+
+    /// The name that `OBJECT ENCODING` gives to how it is kept.
+    pub fn encoding(&self) -> &'static str {
+        match self {
+            Self::Limit(entry) => match entry.parts().0 {
+                [] => "pause",
+                [state] => state.limit().map_or("pause", |limit| limit.kind()),
+                _ => "policy",
+            },
+            Self::Plain(plain) => plain.data.encoding(),
         }
     }
 

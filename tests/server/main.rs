@@ -5,6 +5,7 @@
 mod connections;
 mod harness;
 mod limits;
+mod monitor;
 mod start;
 mod stop;
 mod tools;

@@ -28,7 +28,10 @@ impl Flags {
     /// Not let through to scripts (there are none; clients ask).
     pub const NOSCRIPT: Self = Self(1 << 9);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    /// Kept out of the slow log: what it runs is there.
+    pub const SKIP_SLOWLOG: Self = Self(1 << 10);
+
+    const NAMES: [(Self, &'static str); 8] = [
         (Self::WRITE, "write"),
         (Self::READONLY, "readonly"),
         (Self::ADMIN, "admin"),
@@ -36,6 +39,7 @@ impl Flags {
         (Self::FAST, "fast"),
         (Self::NO_AUTH, "no_auth"),
         (Self::NO_MULTI, "no_multi"),
+        (Self::SKIP_SLOWLOG, "skip_slowlog"),
     ];
 
     /// Both.
