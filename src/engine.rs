@@ -162,7 +162,7 @@ impl Engine {
         let writes = self.enter().run(false, release);
         let mut tally = Tally::default();
         tally.writes += writes;
-        self.shared.metrics.add(&mut tally);
+        self.shared.metrics.add(&tally);
     }
 
     /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.
