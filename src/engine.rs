@@ -141,6 +141,30 @@ impl Engine {
         name
     }
 
+    /// A connection has ended: its watches and MONITOR end, and the leases that are bound to it are released.
+    pub fn leave(&self, connection: &mut Connection) {
+        if connection.client.labels.read().monitors {
+            self.shared.clients.monitors.remove(connection.client.id);
+        }
+        let store = &self.shared.store;
+        if let Some(watch) = connection.watch.take() {
+            store.unwatch(&watch);
+        }
+        if connection.bound.is_empty() {
+            return;
+        }
+        let client = connection.client.id;
+        let release = |_| {
+            connection
+                .bound
+                .release(store, client, self.shared.clock.now())
+        };
+        let writes = self.enter().run(false, release);
+        let mut tally = Tally::default();
+        tally.writes += writes;
+        self.shared.metrics.add(&tally);
+    }
+
     /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.
     pub fn sweep(&self, sweep: Sweep, budget: usize) -> Sweep {
         let shared = &self.shared;

@@ -167,12 +167,6 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(watch) = self.connection.watch.take() {
-            self.engine.shared.store.unwatch(&watch);
-        }
-        let client = &self.connection.client;
-        if client.labels.read().monitors {
-            self.engine.shared.clients.monitors.remove(client.id);
-        }
+        self.engine.leave(&mut self.connection);
     }
 }

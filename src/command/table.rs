@@ -4,7 +4,7 @@ use super::collections::{hash, list, sorted_set};
 use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, object, rename, scan, ttl};
 use super::ratelimit::{
-    charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
+    charge, dialects, leases, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
 use super::scripting::{eval, script};
 use super::server::{
@@ -31,6 +31,10 @@ pub static COMMANDS: &[&Spec] = &[
     &tickets::CONFIRM,
     &tickets::CANCEL,
     &tickets::SETTLE,
+    &leases::LEASE,
+    &leases::RENEW,
+    &leases::RELEASE,
+    &leases::LEASES,
     &policy::SPEC,
     &dialects::CL_THROTTLE,
     &dialects::RL_THROTTLE,

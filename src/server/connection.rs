@@ -103,7 +103,14 @@ pub(super) async fn run(
         read_bytes: READ_BYTES,
     };
     let end = connection.serve().await;
-    let Connection { stream, client, .. } = connection;
+    let Connection {
+        stream,
+        client,
+        session,
+        ..
+    } = connection;
+    // What it watches and what is bound to it goes at once, and not when the last bytes are out.
+    drop(session);
     // Gone from CLIENT LIST before the last bytes are; its place is free only when the socket is.
     drop(registered);
     tracing::debug!(%peer, id = client.id, reason = %end, "disconnected");

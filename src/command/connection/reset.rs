@@ -23,7 +23,7 @@ pub const QUIT: Spec = Spec {
 /// The row of RESET.
 pub const RESET: Spec = Spec {
     summary: "Put the connection back as it was when it began",
-    reply: "RESET. The transaction and the watches are dropped, MONITOR ends, the name and what was to be tracked are forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
+    reply: "RESET. The transaction and the watches are dropped, leases that are bound to the connection are released, MONITOR ends, the name and what was to be tracked are forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
     flags: FLAGS,
     ..Spec::new("RESET", Group::Connection, Arity::exactly(1), reset)
 };
@@ -37,6 +37,10 @@ fn quit(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
 fn reset(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     drop_watches(context);
     let connection = &mut *context.connection;
+    let store = &context.shared.store;
+    connection
+        .bound
+        .release(store, connection.client.id, context.now);
     connection.transaction = None;
     connection.database = 0;
     connection.protocol = Protocol::Resp2;

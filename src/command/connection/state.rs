@@ -1,5 +1,6 @@
 //! What the server remembers of one connection between two commands.
 
+use super::bound::BoundLeases;
 use crate::clients::Client;
 use crate::command::spec::Spec;
 use crate::core::units::Timestamp;
@@ -25,6 +26,8 @@ pub struct Connection {
     pub transaction: Option<Transaction>,
     /// Keys watched since WATCH.
     pub watch: Option<Watch>,
+    /// Leases that go when the connection goes.
+    pub bound: BoundLeases,
     /// The instant until which its commands have run, and at which the next one of the same batch begins.
     pub ran_until: Timestamp,
     /// What the server has to do before the next command, and whose result is the reply.
@@ -43,6 +46,7 @@ impl Connection {
             replies: Replies::On,
             transaction: None,
             watch: None,
+            bound: BoundLeases::default(),
             ran_until: Timestamp::ZERO,
             pending: None,
         }
