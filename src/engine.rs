@@ -10,6 +10,7 @@ use crate::core::units::{MICROSECOND, SECOND};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
+use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::settings::Settings;
 use crate::store::{Store, Sweep};
@@ -61,6 +62,7 @@ impl Engine {
             settings,
             store,
             clients: Clients::default(),
+            hub: Hub::default(),
             metrics: Metrics::default(),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             requests: Requests::default(),
@@ -88,7 +90,7 @@ impl Engine {
         output: &mut Vec<u8>,
         tally: &mut Tally,
     ) -> &'static str {
-        let start = output.len();
+        connection.reply_start = output.len();
         let (name, result) = match dispatch::check(connection, arguments) {
             Ok(Step::Run(spec)) => {
                 pass.run(spec.flags.has(Flags::EXCLUSIVE), || {
@@ -120,7 +122,7 @@ impl Engine {
         }
         // What is still to be done replies when it has ended.
         if connection.pending.is_none() {
-            dispatch::apply_reply_mode(connection, output, start);
+            dispatch::apply_reply_mode(connection, output);
         }
         name
     }

@@ -34,6 +34,7 @@ pub struct Metrics {
     denied: AtomicU64,
     connections: AtomicU64,
     rejected_connections: AtomicU64,
+    overruns: AtomicU64,
     forgotten_keys: AtomicU64,
     /// Never reset: what the snapshot compares itself with.
     changes: AtomicU64,
@@ -48,6 +49,8 @@ pub struct Totals {
     pub connections: u64,
     /// Connections refused because there were too many.
     pub rejected_connections: u64,
+    /// Connections cut off since they did not read their messages.
+    pub overruns: u64,
     /// Keys that have gone by themselves.
     pub forgotten_keys: u64,
 }
@@ -77,6 +80,11 @@ impl Metrics {
         self.rejected_connections.fetch_add(1, Relaxed);
     }
 
+    /// A connection was cut off since it did not read its messages.
+    pub fn overran(&self) {
+        self.overruns.fetch_add(1, Relaxed);
+    }
+
     /// Keys were found gone.
     pub fn forgot(&self, keys: usize) {
         self.forgotten_keys.fetch_add(keys as u64, Relaxed);
@@ -100,6 +108,7 @@ impl Metrics {
             tally,
             connections: self.connections.load(Relaxed),
             rejected_connections: self.rejected_connections.load(Relaxed),
+            overruns: self.overruns.load(Relaxed),
             forgotten_keys: self.forgotten_keys.load(Relaxed),
         }
     }
@@ -113,6 +122,7 @@ impl Metrics {
             &self.denied,
             &self.connections,
             &self.rejected_connections,
+            &self.overruns,
             &self.forgotten_keys,
         ];
         all.iter().for_each(|total| total.store(0, Relaxed));

@@ -125,14 +125,14 @@ impl Session {
         input: &mut BytesMut,
         output: &mut Vec<u8>,
     ) -> Flow {
-        let start = output.len();
+        self.connection.reply_start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match completion {
             Completion::Done => reply.ok(),
             Completion::Failed(text) => reply.error(&text),
             Completion::Answer(answer) => reply.append(&answer),
         }
-        dispatch::apply_reply_mode(&mut self.connection, output, start);
+        dispatch::apply_reply_mode(&mut self.connection, output);
         self.receive(input, output)
     }
 
@@ -144,14 +144,6 @@ impl Session {
             .active_at_ns
             .store(self.engine.shared.clock.now().as_ns(), Relaxed);
         client.database.store(connection.database, Relaxed);
-        client.protocol.store(
-            if connection.protocol == crate::protocol::Protocol::Resp3 {
-                3
-            } else {
-                2
-            },
-            Relaxed,
-        );
         let queued = connection
             .transaction
             .as_ref()
@@ -164,6 +156,11 @@ impl Drop for Session {
     fn drop(&mut self) {
         if let Some(watch) = self.connection.watch.take() {
             self.engine.shared.store.unwatch(&watch);
+        }
+        let subscriptions = &mut self.connection.subscriptions;
+        if !subscriptions.is_empty() {
+            let mut changes = self.engine.shared.hub.change();
+            changes.unsubscribe_all(&self.connection.client, subscriptions);
         }
     }
 }

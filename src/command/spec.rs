@@ -118,15 +118,18 @@ pub enum Group {
     Server,
     /// MULTI and what goes with it.
     Transactions,
+    /// Publish and subscribe.
+    PubSub,
 }
 
 impl Group {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::RateLimit,
         Self::Generic,
         Self::Connection,
         Self::Transactions,
+        Self::PubSub,
         Self::Server,
     ];
 
@@ -137,6 +140,7 @@ impl Group {
             Self::Generic => "Keys",
             Self::Connection => "The connection",
             Self::Transactions => "Transactions",
+            Self::PubSub => "Publish and subscribe",
             Self::Server => "The server",
         }
     }
@@ -148,6 +152,7 @@ impl Group {
             Self::Generic => Some("keyspace"),
             Self::Connection => Some("connection"),
             Self::Transactions => Some("transaction"),
+            Self::PubSub => Some("pubsub"),
             Self::Server => None,
         }
     }
@@ -160,6 +165,7 @@ impl Group {
             Self::Connection => "connection",
             Self::Server => "server",
             Self::Transactions => "transactions",
+            Self::PubSub => "pubsub",
         }
     }
 }

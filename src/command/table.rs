@@ -2,6 +2,7 @@
 
 use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, scan, ttl};
+use super::pubsub::{inspect, publish, subscribe};
 use super::ratelimit::{
     charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
@@ -66,6 +67,16 @@ pub static COMMANDS: &[&Spec] = &[
     &transaction::DISCARD,
     &transaction::WATCH,
     &transaction::UNWATCH,
+    // Publish and subscribe.
+    &publish::PUBLISH,
+    &subscribe::SUBSCRIBE,
+    &subscribe::UNSUBSCRIBE,
+    &subscribe::PSUBSCRIBE,
+    &subscribe::PUNSUBSCRIBE,
+    &publish::SPUBLISH,
+    &subscribe::SSUBSCRIBE,
+    &subscribe::SUNSUBSCRIBE,
+    &inspect::SPEC,
     // The server.
     &command::SPEC,
     &info::SPEC,

@@ -18,8 +18,8 @@ mod table;
 pub use level::LogLevel;
 pub use table::SetError;
 pub(crate) use table::{
-    BOOKINGS_LIMIT, MAXCLIENTS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, SECONDS_MAX, max_pause,
-    save, yes_no,
+    BOOKINGS_LIMIT, MAXCLIENTS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, PUBSUB_OUTPUT_LIMIT_MIN,
+    SECONDS_MAX, max_pause, save, yes_no,
 };
 use table::{Change, ROWS, find};
 
@@ -58,6 +58,8 @@ pub struct Initial {
     pub protected_mode: bool,
     /// Replies a connection may have waiting, in bytes, before it is made to read them.
     pub client_output_limit: u64,
+    /// Messages a connection may have waiting, in bytes, before it is cut off.
+    pub pubsub_output_limit: u64,
 }
 
 impl Default for Initial {
@@ -79,6 +81,7 @@ impl Default for Initial {
             max_bookings: 100_000,
             protected_mode: true,
             client_output_limit: 1024 * 1024,
+            pubsub_output_limit: 32 * 1024 * 1024,
         }
     }
 }
@@ -98,6 +101,7 @@ pub struct Settings {
     max_bookings: AtomicU64,
     protected_mode: AtomicBool,
     client_output_limit: AtomicU64,
+    pubsub_output_limit: AtomicU64,
     loglevel_hook: Mutex<Option<LogLevelHook>>,
 }
 
@@ -115,6 +119,7 @@ impl Settings {
             max_bookings: initial.max_bookings.into(),
             protected_mode: initial.protected_mode.into(),
             client_output_limit: initial.client_output_limit.into(),
+            pubsub_output_limit: initial.pubsub_output_limit.into(),
             loglevel_hook: Mutex::new(None),
             fixed: initial,
         }
@@ -185,6 +190,11 @@ impl Settings {
         usize::try_from(self.client_output_limit.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
+    /// Messages a connection may have waiting, in bytes, before it is cut off.
+    pub fn pubsub_output_limit(&self) -> usize {
+        usize::try_from(self.pubsub_output_limit.load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
     /// Every setting's name, in the order of the table.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ROWS.iter().map(|row| row.name)
@@ -233,6 +243,7 @@ impl Settings {
             Change::MaxBookings(most) => self.max_bookings.store(most, Relaxed),
             Change::ProtectedMode(on) => self.protected_mode.store(on, Relaxed),
             Change::ClientOutputLimit(bytes) => self.client_output_limit.store(bytes, Relaxed),
+            Change::PubsubOutputLimit(bytes) => self.pubsub_output_limit.store(bytes, Relaxed),
             Change::Loglevel(level) => {
                 *self.loglevel.lock() = level;
                 if let Some(hook) = &*self.loglevel_hook.lock() {

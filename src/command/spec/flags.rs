@@ -27,11 +27,16 @@ impl Flags {
     pub const EXCLUSIVE: Self = Self(1 << 8);
     /// Not let through to scripts (there are none; clients ask).
     pub const NOSCRIPT: Self = Self(1 << 9);
+    /// Belongs to Pub/Sub.
+    pub const PUBSUB: Self = Self(1 << 10);
+    /// Allowed on a RESP2 connection that is subscribed.
+    pub const WHILE_SUBSCRIBED: Self = Self(1 << 11);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    const NAMES: [(Self, &'static str); 8] = [
         (Self::WRITE, "write"),
         (Self::READONLY, "readonly"),
         (Self::ADMIN, "admin"),
+        (Self::PUBSUB, "pubsub"),
         (Self::NOSCRIPT, "noscript"),
         (Self::FAST, "fast"),
         (Self::NO_AUTH, "no_auth"),
