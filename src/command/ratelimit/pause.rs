@@ -7,6 +7,7 @@ use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Sp
 use crate::core::number::Decimal;
 use crate::core::pause::SlowDown;
 use crate::core::slow::Factor;
+use crate::events;
 use crate::protocol::Arguments;
 
 /// The row.
@@ -47,14 +48,15 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     cursor.finish()?;
     // One wrong Retry-After must not lock everyone out.
     let span = duration.min(context.shared.settings.max_pause());
-    let (store, database, now) = (
-        &context.shared.store,
-        context.connection.database,
-        context.now,
-    );
+    let (store, hub) = (&context.shared.store, &context.shared.hub);
+    let (database, now) = (context.connection.database, context.now);
     let left = store.with_limit(database, key, now, |entry| {
+        let before = entry.paused(now);
         let left = entry.pause_then_slow(span, keep, force, slow, now);
         store.records.overtake(&entry.tickets_ahead(now));
+        if left != before {
+            events::pause(hub, database, key, left.ceil_ms());
+        }
         left
     })?;
     context.reply.integer(left.ceil_ms());

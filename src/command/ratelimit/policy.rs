@@ -6,6 +6,7 @@ use crate::command::error::Error;
 use crate::command::limits::{LIMIT, Term, limit};
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::core::entry::LIMITS_MAX;
+use crate::events;
 use crate::protocol::Arguments;
 use crate::store::{POLICY_NAME_BYTES_MAX, PolicyLimits};
 
@@ -65,6 +66,7 @@ fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     if !context.shared.store.policies.set(name, limits) {
         return Err(Error::argument("name", "one of at most 10000 policies"));
     }
+    events::policy(&context.shared.hub, context.connection.database, name);
     context.reply.ok();
     Ok(())
 }
@@ -130,7 +132,11 @@ fn list(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
 }
 
 fn del(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    let removed = context.shared.store.policies.remove(&arguments[2]);
+    let name = &arguments[2];
+    let removed = context.shared.store.policies.remove(name);
+    if removed {
+        events::policy(&context.shared.hub, context.connection.database, name);
+    }
     context.reply.integer(i64::from(removed));
     Ok(())
 }

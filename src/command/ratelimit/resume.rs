@@ -4,6 +4,7 @@ use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::events;
 use crate::protocol::Arguments;
 
 /// The row.
@@ -18,11 +19,14 @@ pub const SPEC: Spec = Spec {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let key = Cursor::new(arguments).key()?;
-    let now = context.now;
-    let store = &context.shared.store;
-    let resumed = store.with_limit(context.connection.database, key, now, |entry| {
+    let (database, now) = (context.connection.database, context.now);
+    let (store, hub) = (&context.shared.store, &context.shared.hub);
+    let resumed = store.with_limit(database, key, now, |entry| {
         let resumed = entry.resume(now);
         store.records.overtake(&entry.tickets_ahead(now));
+        if resumed {
+            events::resume(hub, database, key);
+        }
         resumed
     })?;
     context.reply.integer(i64::from(resumed));
