@@ -5,6 +5,7 @@
 mod connections;
 mod harness;
 mod limits;
+mod pubsub;
 mod start;
 mod stop;
 mod tools;
