@@ -29,7 +29,7 @@ pub enum Kind {
 pub const NAME_BYTES_MAX: usize = 512;
 /// Most subscriptions of one connection: what one request could name.
 pub const SUBSCRIPTIONS_MAX: usize = 65_536;
-/// Most subscriptions of all connections. Each takes about 150 bytes and its name.
+/// Most subscriptions of all connections. Each takes about 200 bytes and its name.
 pub const SUBSCRIPTIONS_MAX_IN_ALL: usize = 1_000_000;
 /// Most different patterns: every message to a channel is compared with each of them.
 pub const PATTERNS_MAX: usize = 10_000;

@@ -39,14 +39,18 @@ fn subscriber(server: &Server, channel: &str) -> Wire {
 /// The value of a line of INFO.
 fn info(wire: &mut Wire, name: &str) -> u64 {
     wire.send("INFO\r\n");
-    let length: usize = wire.line().trim_start_matches('$').parse().unwrap();
+    let length: usize = wire
+        .line()
+        .trim_start_matches('$')
+        .parse()
+        .expect("a length");
     let mut text = vec![0; length + 2];
-    wire.0.read_exact(&mut text).unwrap();
-    let text = String::from_utf8(text).unwrap();
+    wire.0.read_exact(&mut text).expect("a text");
+    let text = String::from_utf8(text).expect("text");
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(&format!("{name}:")));
-    line.unwrap().parse().unwrap()
+    line.and_then(|line| line.parse().ok()).expect(name)
 }
 
 #[test]

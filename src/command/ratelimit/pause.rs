@@ -28,7 +28,7 @@ pub const SPEC: Spec = Spec {
         .token("SLOW")
         .optional(),
     ],
-    reply: "Milliseconds left of the pause in force, which a shorter one leaves alone unless `FORCE` is given. When it ends a bucket holds at most one permit; `KEEP` leaves it the burst it would have had. With `SLOW` its rate is then multiplied by `factor` and climbs back in eight equal steps over `recover`.",
+    reply: "Milliseconds left of the pause in force, which a shorter one leaves alone unless `FORCE` is given. When it ends a bucket holds at most one permit; `KEEP` leaves it the burst it would have had. With `SLOW` its rate is then multiplied by `factor` and climbs back in eight equal steps over `recover`. A pause that changed is told on `__rl@<db>__:pause`.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("RL.PAUSE", Group::RateLimit, Arity::between(3, 8), run)

@@ -27,7 +27,7 @@ pub const SPEC: Spec = Spec {
                     .optional()
                     .multiple(),
             ],
-            reply: "OK. Keys follow on their next call, by the rules for changed parameters.",
+            reply: "OK. Keys follow on their next call, by the rules for changed parameters. It is told on `__rl@<db>__:policy`.",
             flags: Flags::WRITE.and(Flags::ADMIN),
             ..Spec::new("RL.POLICY|SET", Group::RateLimit, Arity::at_least(5), set)
         },
@@ -46,7 +46,7 @@ pub const SPEC: Spec = Spec {
         Spec {
             summary: "Remove a policy",
             arguments: &[NAME],
-            reply: "1, or 0 if there was none of that name. Keys keep what they counted under it.",
+            reply: "1, or 0 if there was none of that name. Keys keep what they counted under it. A 1 is told on `__rl@<db>__:policy`.",
             flags: Flags::WRITE.and(Flags::ADMIN),
             ..Spec::new("RL.POLICY|DEL", Group::RateLimit, Arity::exactly(3), del)
         },

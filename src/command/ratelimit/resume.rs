@@ -11,7 +11,7 @@ use crate::protocol::Arguments;
 pub const SPEC: Spec = Spec {
     summary: "End a pause and a slow-down",
     arguments: &[Argument::key("key")],
-    reply: "1, or 0 if there was neither. Slots promised during the pause stand; with none promised a bucket holds at most one permit.",
+    reply: "1, or 0 if there was neither. Slots promised during the pause stand; with none promised a bucket holds at most one permit. A 1 is told on `__rl@<db>__:resume`.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("RL.RESUME", Group::RateLimit, Arity::exactly(2), run)
