@@ -12,6 +12,7 @@ use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
 use crate::pubsub::Hub;
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::{Store, Sweep};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -61,6 +62,7 @@ impl Engine {
             run_id: random_hex_digits(),
             settings,
             store,
+            scripts: Registry::default(),
             clients: Clients::default(),
             hub: Hub::default(),
             metrics: Metrics::default(),

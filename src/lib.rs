@@ -18,6 +18,7 @@ pub mod plain;
 pub mod protocol;
 pub mod pubsub;
 pub mod requests;
+pub mod script;
 pub mod server;
 pub mod session;
 pub mod settings;

@@ -9,6 +9,7 @@ use crate::persistence::SaveStatus;
 use crate::protocol::Reply;
 use crate::pubsub::Hub;
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::Store;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub struct Shared {
     pub settings: Settings,
     /// The keys.
     pub store: Store,
+    /// The scripts that are known.
+    pub scripts: Registry,
     /// Who is connected.
     pub clients: Clients,
     /// Who is subscribed to what.

@@ -4,8 +4,10 @@
 //! in [`table`]. Everything else that has to know of it reads the row.
 
 pub mod arguments;
+pub mod collections;
 pub mod connection;
 pub mod context;
+pub mod deadline;
 pub mod decide;
 pub mod dispatch;
 pub mod error;
@@ -19,7 +21,9 @@ pub mod ratelimit;
 pub mod reference;
 pub mod replay;
 pub mod rules;
+pub mod scripting;
 pub mod server;
 pub mod spec;
+pub mod strings;
 pub mod table;
 pub mod transaction;

@@ -112,8 +112,12 @@ fn arity(Arity { min, max }: Arity) -> String {
 fn keys(keys: Keys) -> &'static str {
     match keys {
         Keys::None => "none",
-        Keys::Range { last: -1, .. } => "all arguments",
-        Keys::Range { .. } => "the first argument",
+        Keys::Range {
+            last: -1, step: 1, ..
+        } => "all arguments",
+        Keys::Range { last: -1, .. } => "every second argument",
+        Keys::Range { last: 1, .. } => "the first argument",
+        Keys::Range { .. } => "the first two arguments",
         Keys::Found(_) => "the first argument, and the one behind each `AND`",
     }
 }

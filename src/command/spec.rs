@@ -112,6 +112,8 @@ pub enum Group {
     RateLimit,
     /// Keys of any kind.
     Generic,
+    /// Plain strings and counters.
+    String,
     /// The connection itself.
     Connection,
     /// The server.
@@ -120,16 +122,29 @@ pub enum Group {
     Transactions,
     /// Publish and subscribe.
     PubSub,
+    /// Hashes.
+    Hash,
+    /// Lists.
+    List,
+    /// Sorted sets.
+    SortedSet,
+    /// Known scripts.
+    Scripting,
 }
 
 impl Group {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 11] = [
         Self::RateLimit,
         Self::Generic,
+        Self::String,
+        Self::Hash,
+        Self::List,
+        Self::SortedSet,
         Self::Connection,
         Self::Transactions,
         Self::PubSub,
+        Self::Scripting,
         Self::Server,
     ];
 
@@ -138,9 +153,14 @@ impl Group {
         match self {
             Self::RateLimit => "Limits",
             Self::Generic => "Keys",
+            Self::String => "Plain strings and counters",
             Self::Connection => "The connection",
             Self::Transactions => "Transactions",
             Self::PubSub => "Publish and subscribe",
+            Self::Hash => "Hashes",
+            Self::List => "Lists",
+            Self::SortedSet => "Sorted sets",
+            Self::Scripting => "Scripts",
             Self::Server => "The server",
         }
     }
@@ -150,9 +170,14 @@ impl Group {
         match self {
             Self::RateLimit => Some("ratelimit"),
             Self::Generic => Some("keyspace"),
+            Self::String => Some("string"),
             Self::Connection => Some("connection"),
             Self::Transactions => Some("transaction"),
             Self::PubSub => Some("pubsub"),
+            Self::Hash => Some("hash"),
+            Self::List => Some("list"),
+            Self::SortedSet => Some("sortedset"),
+            Self::Scripting => Some("scripting"),
             Self::Server => None,
         }
     }
@@ -162,10 +187,15 @@ impl Group {
         match self {
             Self::RateLimit => "ratelimit",
             Self::Generic => "generic",
+            Self::String => "string",
             Self::Connection => "connection",
             Self::Server => "server",
             Self::Transactions => "transactions",
             Self::PubSub => "pubsub",
+            Self::Hash => "hash",
+            Self::List => "list",
+            Self::SortedSet => "sorted-set",
+            Self::Scripting => "scripting",
         }
     }
 }

@@ -1,13 +1,16 @@
 //! The table of commands.
 
+use super::collections::{hash, list, sorted_set};
 use super::connection::{auth, client, hello, ping, reset, select};
-use super::keys::{delete, exists, expire, flush, scan, ttl};
+use super::keys::{delete, exists, expire, flush, rename, scan, ttl};
 use super::pubsub::{inspect, publish, subscribe};
 use super::ratelimit::{
     charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
+use super::scripting::{eval, script};
 use super::server::{command, config, debug, info, save, shutdown, time};
 use super::spec::Spec;
+use super::strings::{counter, get, increx, many, set};
 use super::transaction;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -46,12 +49,63 @@ pub static COMMANDS: &[&Spec] = &[
     &expire::EXPIREAT,
     &expire::PEXPIREAT,
     &expire::PERSIST,
+    &rename::RENAME,
+    &rename::RENAMENX,
     &scan::KEYS,
     &scan::SCAN,
     &scan::RANDOMKEY,
     &flush::DBSIZE,
     &flush::FLUSHDB,
     &flush::FLUSHALL,
+    // Plain strings and counters.
+    &get::GET,
+    &set::SET,
+    &set::SETNX,
+    &set::SETEX,
+    &set::PSETEX,
+    &set::GETSET,
+    &get::GETDEL,
+    &get::GETEX,
+    &many::MGET,
+    &many::MSET,
+    &many::MSETNX,
+    &get::STRLEN,
+    &counter::INCR,
+    &counter::INCRBY,
+    &counter::INCRBYFLOAT,
+    &counter::DECR,
+    &counter::DECRBY,
+    &increx::INCREX,
+    // Hashes.
+    &hash::HSET,
+    &hash::HMSET,
+    &hash::HGET,
+    &hash::HMGET,
+    &hash::HGETALL,
+    &hash::HLEN,
+    &hash::HEXISTS,
+    &hash::HDEL,
+    &hash::HINCRBY,
+    // Lists.
+    &list::LPUSH,
+    &list::RPUSH,
+    &list::LLEN,
+    &list::LINDEX,
+    &list::LRANGE,
+    &list::LTRIM,
+    // Sorted sets.
+    &sorted_set::ZADD,
+    &sorted_set::ZINCRBY,
+    &sorted_set::ZREM,
+    &sorted_set::ZCARD,
+    &sorted_set::ZSCORE,
+    &sorted_set::ZCOUNT,
+    &sorted_set::ZRANGE,
+    &sorted_set::ZREVRANGE,
+    &sorted_set::ZRANGEBYSCORE,
+    &sorted_set::ZREVRANGEBYSCORE,
+    &sorted_set::ZREMRANGEBYSCORE,
+    &sorted_set::ZREMRANGEBYRANK,
     // The connection.
     &ping::PING,
     &ping::ECHO,
@@ -77,6 +131,10 @@ pub static COMMANDS: &[&Spec] = &[
     &subscribe::SSUBSCRIBE,
     &subscribe::SUNSUBSCRIBE,
     &inspect::SPEC,
+    // Scripts.
+    &eval::EVAL,
+    &eval::EVALSHA,
+    &script::SPEC,
     // The server.
     &command::SPEC,
     &info::SPEC,

@@ -177,6 +177,19 @@ impl<'a> Reply<'a> {
         }
     }
 
+    /// A floating-point number that prints as RESP3 writes one; a byte string in RESP2.
+    pub fn double_display(&mut self, number: impl fmt::Display) {
+        match self.protocol {
+            Protocol::Resp2 => self.bulk_display(number),
+            Protocol::Resp3 => {
+                self.out.push(b',');
+                // Appending cannot fail.
+                let _ = write!(Appended(self.out), "{number}");
+                self.out.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
     /// Yes or no; 1 or 0 in RESP2.
     pub fn boolean(&mut self, value: bool) {
         self.out.extend_from_slice(match (self.protocol, value) {

@@ -9,9 +9,11 @@ use super::watches::{Watch, Watches};
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
+use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Databases that `SELECT` can reach at most.
 pub const DATABASES_MAX: u8 = 16;
@@ -19,6 +21,8 @@ pub const DATABASES_MAX: u8 = 16;
 /// All databases. Every method locks what it touches for its own length only.
 pub struct Store {
     databases: Box<[OnceLock<Shards<Value>>]>,
+    /// How many keys of each database do not go by themselves.
+    staying: [AtomicI64; DATABASES_MAX as usize],
     hasher: RandomState,
     watches: Watches,
     /// Limits stored under a name.
@@ -61,6 +65,7 @@ impl Store {
         let databases = (0..DATABASES_MAX).map(|_| OnceLock::new()).collect();
         Self {
             databases,
+            staying: Default::default(),
             hasher: RandomState::new(),
             watches: Watches::default(),
             policies: Policies::default(),
@@ -88,8 +93,10 @@ impl Store {
         self.database(database).write(key, |value| {
             value.forget(now);
             let before = self.watches.any().then(|| value.clone());
+            let stayed = value.stays();
             let result = f(value);
             value.forget(now);
+            self.count_staying(database, i64::from(value.stays()) - i64::from(stayed));
             if before.is_some_and(|before| before != *value) {
                 self.watches.touch(database, key);
             }
@@ -109,8 +116,11 @@ impl Store {
             values.iter_mut().for_each(|value| value.forget(now));
             let before: Option<SmallVec<[Value; 4]>> =
                 self.watches.any().then(|| values.iter().cloned().collect());
+            let staying = |values: &[Value]| values.iter().filter(|value| value.stays()).count();
+            let stayed = staying(values);
             let result = f(values);
             values.iter_mut().for_each(|value| value.forget(now));
+            self.count_staying(database, staying(values) as i64 - stayed as i64);
             for ((before, value), key) in before.iter().flatten().zip(values.iter()).zip(keys) {
                 if before != value {
                     self.watches.touch(database, key);
@@ -152,6 +162,83 @@ impl Store {
         })
     }
 
+    /// As [`Self::with_value`], for a call that works on a plain value: `f` gets its slot, `None` for a key that does not
+    /// exist.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds limits; `f` is not called then.
+    pub fn with_plain<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(&mut Option<Plain>) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_value(database, key, now, |value| {
+            let mut slot = value.take_plain()?;
+            let result = f(&mut slot);
+            *value = slot.into();
+            Ok(result)
+        })
+    }
+
+    /// As [`Self::with_plain`] for several distinct keys, atomically.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if one of the keys holds limits.
+    pub fn with_plains<R>(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [Option<Plain>]) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_values(database, keys, now, |values| {
+            values
+                .iter()
+                .try_for_each(|value| value.plain().map(drop))?;
+            let slots = values.iter_mut().map(Value::take_plain);
+            let mut slots = slots.collect::<Result<SmallVec<[_; 4]>, _>>()?;
+            let result = f(&mut slots);
+            for (value, slot) in values.iter_mut().zip(slots) {
+                *value = slot.into();
+            }
+            Ok(result)
+        })
+    }
+
+    /// Calls `f` with the plain value of the key, `None` if it does not exist at `now`.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds limits; `f` is not called then.
+    pub fn read_plain<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(Option<&Plain>) -> R,
+    ) -> Result<R, Refusal> {
+        self.read(database, key, now, |value| {
+            value.map_or(Ok(None), Value::plain).map(f)
+        })
+    }
+
+    /// Calls `f` with what each of several keys holds, in turn and at one instant: nobody writes to any of them meanwhile.
+    pub fn read_many(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        mut f: impl FnMut(Option<&Value>),
+    ) {
+        match self.existing(database) {
+            Some(shards) => shards.read_many(keys, |value| {
+                f(value.filter(|value| !value.is_forgettable(now)));
+            }),
+            None => keys.iter().for_each(|_| f(None)),
+        }
+    }
+
     /// Calls `f` with what the key holds, `None` if it does not exist at `now`.
     pub fn read<R>(
         &self,
@@ -177,13 +264,30 @@ impl Store {
     }
 
     /// Puts a value in place, as it comes out of a snapshot.
-    pub fn restore(&self, database: u8, key: Key, value: Value) {
-        self.database(database).insert(key, value);
+    pub fn restore(&self, database: u8, key: &Key, value: Value) {
+        let stays = i64::from(value.stays());
+        let replaced = self.database(database).write(key.as_bytes(), |place| {
+            let replaced = std::mem::replace(place, value);
+            i64::from(replaced.stays())
+        });
+        self.count_staying(database, stays - replaced);
     }
 
     /// Keys of a database; keys that have gone by themselves count until the sweep has passed.
     pub fn len(&self, database: u8) -> usize {
         self.existing(database).map_or(0, Shards::len)
+    }
+
+    /// Those of them that do not go by themselves.
+    pub fn staying(&self, database: u8) -> usize {
+        let count = self.staying[usize::from(database)].load(Ordering::Relaxed);
+        usize::try_from(count).unwrap_or(0)
+    }
+
+    fn count_staying(&self, database: u8, more: i64) {
+        if more != 0 {
+            self.staying[usize::from(database)].fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     /// Empties a database.
@@ -208,6 +312,7 @@ impl Store {
         if let Some(shards) = self.existing(database) {
             shards.clear();
         }
+        self.staying[usize::from(database)].store(0, Ordering::Relaxed);
     }
 
     /// Those of the next `count` keys from `cursor` on that exist at `now` and are `wanted`. A page may be empty and yet
@@ -277,9 +382,14 @@ impl Store {
         sweep
     }
 
-    /// Watches a key for a client.
-    pub fn watch(&self, database: u8, key: &[u8], watch: &Watch) {
+    /// Watches a key for a client, as it is at `now`.
+    pub fn watch(&self, database: u8, key: &[u8], watch: &mut Watch, now: Timestamp) {
         self.watches.add(database, key, watch);
+        // Looked at when it is watched, so that no change is missed in between.
+        let ends = self.read(database, key, now, |value| value?.deadline());
+        if let Some(ends) = ends {
+            watch.ends_at(ends);
+        }
     }
 
     /// Ends a client's watch over all its keys.

@@ -18,6 +18,8 @@ pub use watches::Watch;
 #[cfg(test)]
 mod page_tests;
 #[cfg(test)]
+mod plain_tests;
+#[cfg(test)]
 mod sweep_tests;
 #[cfg(test)]
 mod test_entries;

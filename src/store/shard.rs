@@ -63,6 +63,35 @@ impl<V: Value> Shards<V> {
             .map(|(_, value)| value.get()))
     }
 
+    /// Calls `f` with each of several values in turn, their shards all under shared locks.
+    pub fn read_many(&self, keys: &[&[u8]], mut f: impl FnMut(Option<&V>)) {
+        let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
+        let order = self.order_of(&hashes);
+        let shards = self.map.shards();
+        let guards: SmallVec<[_; 16]> = order.iter().map(|&shard| shards[shard].read()).collect();
+        for (key, &hash) in keys.iter().zip(&hashes) {
+            let shard = &guards[self.place_in(&order, hash)];
+            let found = shard.get(hash, |(name, _)| name.as_bytes() == *key);
+            f(found.map(|(_, value)| value.get()));
+        }
+    }
+
+    /// The shards of these hashes, in the order in which they are locked.
+    fn order_of(&self, hashes: &[u64]) -> SmallVec<[usize; 16]> {
+        let mut order: SmallVec<[usize; 16]> =
+            hashes.iter().map(|&hash| self.shard_of(hash)).collect();
+        order.sort_unstable();
+        order.dedup();
+        order
+    }
+
+    /// Where in that order the shard of a hash is.
+    fn place_in(&self, order: &[usize], hash: u64) -> usize {
+        order
+            .binary_search(&self.shard_of(hash))
+            .expect("its shard was locked with the others")
+    }
+
     /// Gives `f` the value of `key`, or a default one to fill; a void one is dropped afterwards.
     pub fn write<R>(&self, key: &[u8], f: impl FnOnce(&mut V) -> R) -> R {
         let hash = self.hash(key);
@@ -88,18 +117,11 @@ impl<V: Value> Shards<V> {
     /// is one value only at its first place; callers that care refuse that.
     pub fn write_many<R>(&self, keys: &[&[u8]], f: impl FnOnce(&mut [V]) -> R) -> R {
         let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
-        let mut order: SmallVec<[usize; 16]> =
-            hashes.iter().map(|&hash| self.shard_of(hash)).collect();
-        order.sort_unstable();
-        order.dedup();
+        let order = self.order_of(&hashes);
         let shards = self.map.shards();
         let mut guards: SmallVec<[_; 16]> =
             order.iter().map(|&shard| shards[shard].write()).collect();
-        let guard_of = |hash| {
-            order
-                .binary_search(&self.shard_of(hash))
-                .expect("its shard was locked above")
-        };
+        let guard_of = |hash| self.place_in(&order, hash);
 
         // The values are moved out for the call, since two mutable borrows of a table cannot be had.
         let mut values: SmallVec<[V; 16]> = keys
@@ -127,16 +149,6 @@ impl<V: Value> Shards<V> {
             }
         }
         result
-    }
-
-    /// Puts a value in place without looking at it.
-    pub fn insert(&self, key: Key, value: V) {
-        let hash = self.hash(key.as_bytes());
-        let mut shard = self.map.shards()[self.shard_of(hash)].write();
-        shard.erase_entry(hash, |(name, _)| *name == key);
-        shard.insert_entry(hash, (key, SharedValue::new(value)), |(name, _)| {
-            self.hash(name.as_bytes())
-        });
     }
 
     /// Keys in the table, those that nobody has yet noticed to be gone included.

@@ -4,7 +4,7 @@ use super::shard;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::{Timestamp, Wait};
-use crate::plain::Plain;
+use crate::plain::{Deadline, Plain};
 
 /// What a key holds: limits and pauses, or a plain value. A key that does not exist and a default value are the
 /// same thing.
@@ -62,6 +62,19 @@ impl Value {
         }
     }
 
+    /// When a plain value goes by itself; `None` for one that stays, and for limits, which change all the while.
+    pub fn deadline(&self) -> Option<Deadline> {
+        match self {
+            Self::Limit(_) => None,
+            Self::Plain(plain) => plain.expires,
+        }
+    }
+
+    /// True for a value that does not go by itself.
+    pub fn stays(&self) -> bool {
+        matches!(self, Self::Plain(plain) if plain.expires.is_none())
+    }
+
     /// The name that `TYPE` gives it.
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -92,6 +105,18 @@ impl Value {
         }
     }
 
+    /// Takes the plain value out, `None` if the key does not exist.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if it holds limits, which stay.
+    pub fn take_plain(&mut self) -> Result<Option<Plain>, Refusal> {
+        self.plain()?;
+        match std::mem::take(self) {
+            Self::Plain(plain) => Ok(Some(plain)),
+            Self::Limit(_) => Ok(None),
+        }
+    }
+
     /// The plain value of the key, `None` if it does not exist.
     ///
     /// # Errors
@@ -102,5 +127,11 @@ impl Value {
             Self::Limit(entry) if entry.is_absent() => Ok(None),
             Self::Limit(_) => Err(Refusal::WrongKind),
         }
+    }
+}
+
+impl From<Option<Plain>> for Value {
+    fn from(slot: Option<Plain>) -> Self {
+        slot.map_or_else(Self::default, Self::Plain)
     }
 }

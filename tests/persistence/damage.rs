@@ -36,6 +36,8 @@ RL.TAKE acct:7 POLICY p COST 1 TICKET
 RL.TAKE acct:8 POLICY q COST 1,3 INFO
 RL.CHARGE debt 1 0.0002777777777777778 3 ID c
 RL.REFUND debt 1 ID c2
+SET string abc PX 3000
+SET counter -17
 RL.CONFIRM acct:7 %8
 +20
 ";
@@ -102,6 +104,9 @@ fn the_story_leaves_every_kind_of_record() {
         "Some(Slow",
         "keeps: Time",
         "align: true",
+        "Integer(-17)",
+        "Bytes([97, 98, 99])",
+        "Some(Deadline",
         "Policy {",
         "LastNumber(",
         "Ticket {",

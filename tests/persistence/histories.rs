@@ -1,5 +1,6 @@
 //! Random histories of requests: everything that changes what a server holds, and what shows it.
 
+use crate::plain;
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
@@ -63,7 +64,8 @@ const POLICIES: [&str; 3] = ["p", "q", "none"];
 pub fn keys() -> Vec<Vec<u8>> {
     let single = [WINDOW_KEY, SLIDING_KEY, LOG_KEY];
     let all = BUCKET_KEYS.iter().chain(&single).chain(&POLICY_KEYS);
-    all.map(|key| key.to_vec()).collect()
+    let plain = plain::KEYS.iter().map(|key| key.as_bytes());
+    all.copied().chain(plain).map(<[u8]>::to_vec).collect()
 }
 
 /// What a history is mostly about. One that is about everything seldom does the same thing to one key twice.
@@ -76,6 +78,8 @@ pub enum About {
     Counted,
     /// Several limits on one key.
     Policies,
+    /// Strings and counters.
+    Plain,
 }
 
 pub fn about() -> impl Strategy<Value = About> {
@@ -84,6 +88,7 @@ pub fn about() -> impl Strategy<Value = About> {
         3 => Just(About::Bucket),
         1 => Just(About::Counted),
         2 => Just(About::Policies),
+        1 => Just(About::Plain),
     ]
 }
 
@@ -144,6 +149,10 @@ fn step(about: About) -> impl Strategy<Value = Step> {
 }
 
 fn command(about: About) -> impl Strategy<Value = Command> {
+    let plain = match about {
+        About::Plain => 200,
+        _ => 5,
+    };
     let words = prop_oneof![
         40 => verb(about),
         10 => pause(about),
@@ -154,6 +163,7 @@ fn command(about: About) -> impl Strategy<Value = Command> {
         3 => dialect(),
         3 => look(about),
         1 => removal(about),
+        plain => plain::command(),
     ];
     prop_oneof![
         16 => words.prop_map(Command::Words),
@@ -163,7 +173,7 @@ fn command(about: About) -> impl Strategy<Value = Command> {
 }
 
 /// Words of a request: texts, some of which are several words.
-fn words(texts: &[&str]) -> Vec<Vec<u8>> {
+pub fn words(texts: &[&str]) -> Vec<Vec<u8>> {
     let texts = texts.iter().flat_map(|text| text.split_ascii_whitespace());
     texts.map(|word| word.as_bytes().to_vec()).collect()
 }
@@ -174,6 +184,7 @@ fn key(about: About) -> impl Strategy<Value = Vec<u8>> {
         About::Bucket => BUCKET_KEYS[1],
         About::Counted => WINDOW_KEY,
         About::Policies => POLICY_KEYS[0],
+        About::Plain => plain::KEYS[0].as_bytes(),
     };
     prop_oneof![3 => Just(key.to_vec()), 2 => select(keys())]
 }
@@ -227,6 +238,7 @@ fn keyed_limit(about: About) -> impl Strategy<Value = (Vec<u8>, String)> {
         About::Bucket => [20, 1, 1],
         About::Counted => [1, 20, 1],
         About::Policies => [2, 1, 20],
+        About::Plain => [1, 1, 1],
     };
     let one_of = |keys: &[&[u8]]| {
         let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();

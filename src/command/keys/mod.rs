@@ -4,5 +4,6 @@ pub mod delete;
 pub mod exists;
 pub mod expire;
 pub mod flush;
+pub mod rename;
 pub mod scan;
 pub mod ttl;

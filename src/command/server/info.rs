@@ -196,8 +196,9 @@ fn keyspace(lines: &mut Lines, context: &Context<'_>) {
     for database in 0..DATABASES_MAX {
         let keys = context.shared.store.len(database);
         if keys > 0 {
-            // Every limit key goes by itself.
-            let value = format_args!("keys={keys},expires={keys},avg_ttl=0");
+            // Every limit key goes by itself. For how long they all are there on average is not measured.
+            let expires = keys.saturating_sub(context.shared.store.staying(database));
+            let value = format_args!("keys={keys},expires={expires},avg_ttl=0");
             lines.line(&format!("db{database}"), value);
         }
     }
