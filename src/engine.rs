@@ -129,6 +129,32 @@ impl Engine {
         name
     }
 
+    /// A connection has ended: its watches and subscriptions end, and the leases that are bound to it are released.
+    pub fn leave(&self, connection: &mut Connection) {
+        let store = &self.shared.store;
+        if let Some(watch) = connection.watch.take() {
+            store.unwatch(&watch);
+        }
+        if !connection.subscriptions.is_empty() {
+            let mut changes = self.shared.hub.change();
+            changes.unsubscribe_all(&connection.client, &mut connection.subscriptions);
+        }
+        if connection.bound.is_empty() {
+            return;
+        }
+        let client = connection.client.id;
+        let release = || {
+            connection
+                .bound
+                .release(store, client, self.shared.clock.now())
+        };
+        let writes = self.enter().run(false, release);
+        self.shared.metrics.add(Tally {
+            writes,
+            ..Tally::default()
+        });
+    }
+
     /// Forgets keys that have gone by themselves; see [`Store::sweep`].
     pub fn sweep(&self, sweep: Sweep, budget: usize) -> Sweep {
         let sweep = self

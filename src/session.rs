@@ -154,13 +154,6 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(watch) = self.connection.watch.take() {
-            self.engine.shared.store.unwatch(&watch);
-        }
-        let subscriptions = &mut self.connection.subscriptions;
-        if !subscriptions.is_empty() {
-            let mut changes = self.engine.shared.hub.change();
-            changes.unsubscribe_all(&self.connection.client, subscriptions);
-        }
+        self.engine.leave(&mut self.connection);
     }
 }

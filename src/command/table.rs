@@ -5,7 +5,7 @@ use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, rename, scan, ttl};
 use super::pubsub::{inspect, publish, subscribe};
 use super::ratelimit::{
-    charge, dialects, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
+    charge, dialects, leases, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
 use super::scripting::{eval, script};
 use super::server::{command, config, debug, info, save, shutdown, time};
@@ -29,6 +29,10 @@ pub static COMMANDS: &[&Spec] = &[
     &tickets::CONFIRM,
     &tickets::CANCEL,
     &tickets::SETTLE,
+    &leases::LEASE,
+    &leases::RENEW,
+    &leases::RELEASE,
+    &leases::LEASES,
     &policy::SPEC,
     &dialects::CL_THROTTLE,
     &dialects::RL_THROTTLE,

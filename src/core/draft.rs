@@ -4,6 +4,7 @@ use super::booked::{Booked, Charge};
 use super::bucket::Bucket;
 use super::decision::{Earliest, Refusal, Standing};
 use super::entry::{Entry, States};
+use super::leases::{Lease, Leases};
 use super::limit::{BucketLimit, Limit};
 use super::log::{self, Log};
 use super::pause::Pause;
@@ -42,6 +43,8 @@ enum Seen {
     Sliding(Sliding),
     /// What begins here, if the key holds no log yet, and what the call adds.
     Log(Log, Option<log::Pending>),
+    /// As a log: none held under the call's limit, and the lease that it takes.
+    Leases(Leases, Option<(u64, Lease)>),
     /// A bucket of this capacity that owes more than can be held under the call's parameters. More than 2^127 parts
     /// of a permit take 4,000 years at any rate, so all that is not known of it is how long it is later than
     /// whatever may be waited for.
@@ -123,7 +126,7 @@ impl<'a> Draft<'a> {
     /// When `cost` could go under limit `index`, `from` nanoseconds from now at the earliest; a wait from now.
     pub fn earliest_from(&self, index: usize, cost: u64, from: u64) -> Earliest {
         let (now, pause_until) = (self.now, self.pause_until);
-        // Windows and logs know no other reason to wait than a pause.
+        // Windows, logs and leases know no other reason to wait than a pause.
         let not_before = pause_until.max(now.after_ns(from));
         match &self.seen[index] {
             Seen::Bucket(booked) => {
@@ -134,6 +137,9 @@ impl<'a> Draft<'a> {
             Seen::Log(begun, _) => {
                 log_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
             }
+            Seen::Leases(begun, _) => {
+                leases_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
+            }
             Seen::Beyond(capacity) if cost > *capacity => Earliest::Never,
             Seen::Beyond(_) => Earliest::After(BEYOND),
         }
@@ -143,7 +149,11 @@ impl<'a> Draft<'a> {
     pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.slot_after(wait, self.now),
-            Seen::Window(_) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => {
+            Seen::Window(_)
+            | Seen::Sliding(_)
+            | Seen::Log(..)
+            | Seen::Leases(..)
+            | Seen::Beyond(_) => {
                 let ns = u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX);
                 Slot {
                     at: self.now.after_ns(ns),
@@ -204,6 +214,12 @@ impl<'a> Draft<'a> {
                 now,
                 pause_until,
             ),
+            Seen::Leases(begun, pending) => leases_of(self.states, index, begun).standing(
+                begun.limit,
+                pending.as_ref().map(|(_, lease)| lease),
+                now,
+                pause_until,
+            ),
             Seen::Beyond(_) => Standing {
                 remaining: 0,
                 reset_after: BEYOND,
@@ -245,7 +261,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Charges a cost under limit `index` at a slot at which it could go.
+    /// Charges a cost under limit `index` at a slot at which it could go. Leases are not charged: see
+    /// [`Self::hold`].
     ///
     /// # Errors
     /// As [`Self::book`].
@@ -268,11 +285,19 @@ impl<'a> Draft<'a> {
                 *pending = Some(log.place(begun.limit, charge.cost, now, not_before, most)?);
                 Ok(())
             }
+            Seen::Leases(..) => Ok(()),
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
 
-    /// Charges `cost` under limit `index` without asking, into debt if need be.
+    /// Takes a lease under limit `index`, which must be one of leases with a place free.
+    pub fn hold(&mut self, index: usize, number: u64, lease: Lease) {
+        if let Seen::Leases(_, pending) = &mut self.seen[index] {
+            *pending = Some((number, lease));
+        }
+    }
+
+    /// Charges `cost` under limit `index` without asking, into debt if need be. Leases are not charged.
     ///
     /// # Errors
     /// As [`Self::book`].
@@ -293,6 +318,7 @@ impl<'a> Draft<'a> {
                 *pending = Some(log.place_unasked(begun.limit, cost, now, most)?);
                 Ok(())
             }
+            Seen::Leases(..) => Ok(()),
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
@@ -335,6 +361,18 @@ impl<'a> Draft<'a> {
                         log.push(limit, pending, self.now);
                     }
                     State::Log(log)
+                }
+                Seen::Leases(begun, pending) => {
+                    let limit = begun.limit;
+                    let mut leases = match std::mem::take(state) {
+                        State::Leases(leases) => leases,
+                        _ => Box::new(begun),
+                    };
+                    leases.limit = limit;
+                    if let Some((number, lease)) = pending {
+                        leases.hold(number, lease);
+                    }
+                    State::Leases(leases)
                 }
             };
         }
@@ -380,6 +418,7 @@ fn see(state: &State, limit: &Limit, now: Timestamp) -> Option<Seen> {
             Seen::Sliding(sliding.adopt(*limit, now))
         }
         (Limit::Log(limit), State::Log(_)) => Seen::Log(Log::new(*limit), None),
+        (Limit::Leases(limit), State::Leases(_)) => Seen::Leases(Leases::new(*limit), None),
         _ => return None,
     })
 }
@@ -397,14 +436,16 @@ fn begin(limit: &Limit, now: Timestamp, drained: Option<Timestamp>) -> Seen {
         Limit::Window(limit) => Seen::Window(Window::new(*limit)),
         Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now)),
         Limit::Log(limit) => Seen::Log(Log::new(*limit), None),
+        Limit::Leases(limit) => Seen::Leases(Leases::new(*limit), None),
     }
 }
 
-/// A limit that begins at `now` where another kind has counted: it lets at most one permit go at once.
+/// A limit that begins at `now` where another kind has counted: it lets at most one permit go at once. Leases
+/// begin with none held, since none is.
 fn begin_drained(limit: &Limit, now: Timestamp, pause: Option<Timestamp>) -> Seen {
     let mut seen = begin(limit, now, Some(pause.map_or(now, |until| until.max(now))));
     match &mut seen {
-        Seen::Bucket(_) | Seen::Beyond(_) => {}
+        Seen::Bucket(_) | Seen::Leases(..) | Seen::Beyond(_) => {}
         Seen::Window(window) => window.drain(now),
         Seen::Sliding(sliding) => sliding.book(sliding.limit.count() - 1, now),
         Seen::Log(begun, _) => begun.drain(now),
@@ -416,6 +457,14 @@ fn begin_drained(limit: &Limit, now: Timestamp, pause: Option<Timestamp>) -> See
 fn log_of<'a>(states: &'a States, index: usize, begun: &'a Log) -> &'a Log {
     match states.get(index) {
         Some(State::Log(log)) => log,
+        _ => begun,
+    }
+}
+
+/// The leases of a state, or `begun` if there are none.
+fn leases_of<'a>(states: &'a States, index: usize, begun: &'a Leases) -> &'a Leases {
+    match states.get(index) {
+        Some(State::Leases(leases)) => leases,
         _ => begun,
     }
 }

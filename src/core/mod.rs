@@ -10,6 +10,7 @@ pub mod decision;
 pub mod draft;
 pub mod entry;
 pub mod gcra;
+pub mod leases;
 pub mod limit;
 pub mod log;
 pub mod number;

@@ -116,7 +116,7 @@ pub(super) async fn run(
         server,
         ..
     } = connection;
-    // What it watches and listens to goes at once, and not when the last bytes are out.
+    // What it watches, what it listens to and what is bound to it goes at once, and not when the last bytes are out.
     drop(session);
     // Gone from CLIENT LIST before the last bytes are; its place is free only when the socket is.
     drop(registered);

@@ -1,5 +1,6 @@
 //! The databases: what commands and background work may do with keys.
 
+use super::counts::{Counts, Share};
 use super::key::Key;
 use super::policies::Policies;
 use super::records::Records;
@@ -13,7 +14,6 @@ use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Databases that `SELECT` can reach at most.
 pub const DATABASES_MAX: u8 = 16;
@@ -21,14 +21,14 @@ pub const DATABASES_MAX: u8 = 16;
 /// All databases. Every method locks what it touches for its own length only.
 pub struct Store {
     databases: Box<[OnceLock<Shards<Value>>]>,
-    /// How many keys of each database do not go by themselves.
-    staying: [AtomicI64; DATABASES_MAX as usize],
     hasher: RandomState,
     watches: Watches,
     /// Limits stored under a name.
     pub policies: Policies,
     /// Tickets and remembered answers.
     pub records: Records,
+    /// What is counted of the keys.
+    pub counts: Counts,
 }
 
 /// A page of a SCAN.
@@ -65,11 +65,11 @@ impl Store {
         let databases = (0..DATABASES_MAX).map(|_| OnceLock::new()).collect();
         Self {
             databases,
-            staying: Default::default(),
             hasher: RandomState::new(),
             watches: Watches::default(),
             policies: Policies::default(),
             records: Records::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -91,12 +91,13 @@ impl Store {
         f: impl FnOnce(&mut Value) -> R,
     ) -> R {
         self.database(database).write(key, |value| {
+            self.counts.lapse(database, value, now);
             value.forget(now);
+            let share = Share::of(value);
             let before = self.watches.any().then(|| value.clone());
-            let stayed = value.stays();
             let result = f(value);
             value.forget(now);
-            self.count_staying(database, i64::from(value.stays()) - i64::from(stayed));
+            self.counts.change(database, share, Share::of(value));
             if before.is_some_and(|before| before != *value) {
                 self.watches.touch(database, key);
             }
@@ -113,14 +114,17 @@ impl Store {
         f: impl FnOnce(&mut [Value]) -> R,
     ) -> R {
         self.database(database).write_many(keys, |values| {
-            values.iter_mut().for_each(|value| value.forget(now));
+            for value in values.iter_mut() {
+                self.counts.lapse(database, value, now);
+                value.forget(now);
+            }
+            let share = values.iter().map(Share::of).sum();
             let before: Option<SmallVec<[Value; 4]>> =
                 self.watches.any().then(|| values.iter().cloned().collect());
-            let staying = |values: &[Value]| values.iter().filter(|value| value.stays()).count();
-            let stayed = staying(values);
             let result = f(values);
             values.iter_mut().for_each(|value| value.forget(now));
-            self.count_staying(database, staying(values) as i64 - stayed as i64);
+            let after = values.iter().map(Share::of).sum();
+            self.counts.change(database, share, after);
             for ((before, value), key) in before.iter().flatten().zip(values.iter()).zip(keys) {
                 if before != value {
                     self.watches.touch(database, key);
@@ -265,29 +269,16 @@ impl Store {
 
     /// Puts a value in place, as it comes out of a snapshot.
     pub fn restore(&self, database: u8, key: &Key, value: Value) {
-        let stays = i64::from(value.stays());
+        let share = Share::of(&value);
         let replaced = self.database(database).write(key.as_bytes(), |place| {
-            let replaced = std::mem::replace(place, value);
-            i64::from(replaced.stays())
+            Share::of(&std::mem::replace(place, value))
         });
-        self.count_staying(database, stays - replaced);
+        self.counts.change(database, replaced, share);
     }
 
     /// Keys of a database; keys that have gone by themselves count until the sweep has passed.
     pub fn len(&self, database: u8) -> usize {
         self.existing(database).map_or(0, Shards::len)
-    }
-
-    /// Those of them that do not go by themselves.
-    pub fn staying(&self, database: u8) -> usize {
-        let count = self.staying[usize::from(database)].load(Ordering::Relaxed);
-        usize::try_from(count).unwrap_or(0)
-    }
-
-    fn count_staying(&self, database: u8, more: i64) {
-        if more != 0 {
-            self.staying[usize::from(database)].fetch_add(more, Ordering::Relaxed);
-        }
     }
 
     /// Empties a database.
@@ -312,7 +303,7 @@ impl Store {
         if let Some(shards) = self.existing(database) {
             shards.clear();
         }
-        self.staying[usize::from(database)].store(0, Ordering::Relaxed);
+        self.counts.clear(database);
     }
 
     /// Those of the next `count` keys from `cursor` on that exist at `now` and are `wanted`. A page may be empty and yet
@@ -349,13 +340,14 @@ impl Store {
         }
     }
 
-    /// Drops keys that have gone by themselves, looking at no more than `budget` places, of one shard at
-    /// a time: a lock is held for at most that long.
+    /// Drops keys that have gone by themselves, and counts the leases that have lapsed, looking at no more than
+    /// `budget` places, of one shard at a time: a lock is held for at most that long.
     pub fn sweep(&self, mut sweep: Sweep, budget: usize, now: Timestamp) -> Sweep {
         (sweep.looked, sweep.dropped) = (0, 0);
         while sweep.looked < budget {
             let step = self.databases[sweep.database].get().map(|shards| {
                 shards.sweep(sweep.shard, sweep.place, budget - sweep.looked, |value| {
+                    self.counts.lapse(sweep.database as u8, value, now);
                     value.is_forgettable(now)
                 })
             });

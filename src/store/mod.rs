@@ -1,5 +1,6 @@
 //! Keys and their entries: sharded, locked for as long as one call takes, swept of what is forgotten.
 
+mod counts;
 mod key;
 mod keyspace;
 mod policies;

@@ -172,29 +172,33 @@ fn keys_that_stay_are_counted_however_they_come_and_go() {
     let names: [&[u8]; 2] = [b"a", b"b"];
     spend(&store, b"limit", 1, at(0));
     set(&store, b"goes", at(0));
-    assert_eq!((store.len(0), store.staying(0)), (2, 0));
+    assert_eq!((store.len(0), store.counts.staying(0)), (2, 0));
     assert_eq!(names.map(|name| count(&store, name, at(0))), [1, 1]);
-    assert_eq!((store.len(0), store.staying(0)), (4, 2));
+    assert_eq!((store.len(0), store.counts.staying(0)), (4, 2));
     count(&store, b"a", at(0));
     set(&store, b"a", at(0));
-    assert_eq!(store.staying(0), 1);
+    assert_eq!(store.counts.staying(0), 1);
     let both = store.with_plains(0, &names, at(0), |slots| {
         slots[0].as_mut().unwrap().expires = None;
         slots[1] = None;
     });
-    assert_eq!((both, store.staying(0)), (Ok(()), 1));
+    assert_eq!((both, store.counts.staying(0)), (Ok(()), 1));
     store.sweep(Sweep::default(), 100_000, at(SECOND));
-    assert_eq!((store.len(0), store.staying(0)), (1, 1));
+    assert_eq!((store.len(0), store.counts.staying(0)), (1, 1));
     assert!(store.remove(0, b"a", at(SECOND)));
-    assert_eq!((store.len(0), store.staying(0)), (0, 0));
+    assert_eq!((store.len(0), store.counts.staying(0)), (0, 0));
 
     let stays = || Value::Plain(Plain::new(Data::Text(Text::from(1))));
     store.restore(0, &Key::new(b"a"), stays());
     store.restore(0, &Key::new(b"a"), stays());
     assert_eq!(
-        (store.len(0), store.staying(0), store.staying(1)),
+        (
+            store.len(0),
+            store.counts.staying(0),
+            store.counts.staying(1)
+        ),
         (1, 1, 0)
     );
     store.clear(0, at(SECOND));
-    assert_eq!((store.len(0), store.staying(0)), (0, 0));
+    assert_eq!((store.len(0), store.counts.staying(0)), (0, 0));
 }

@@ -186,25 +186,26 @@ impl<V: Value> Shards<V> {
         }
     }
 
-    /// Drops what `is_dead` says from at most `budget` places of a shard, starting at `place`. At the
-    /// shard's end a table that became much too large is given back.
+    /// Drops what `is_dead` says, which may change what it looks at, from at most `budget` places of a shard,
+    /// starting at `place`. At the shard's end a table that became much too large is given back.
     pub fn sweep(
         &self,
         shard: usize,
         place: usize,
         budget: usize,
-        is_dead: impl Fn(&V) -> bool,
+        mut is_dead: impl FnMut(&mut V) -> bool,
     ) -> Step {
         let mut table = self.map.shards()[shard].write();
         let buckets = if table.is_empty() { 0 } else { table.buckets() };
         let end = buckets.min(place.saturating_add(budget));
         let mut dropped = 0;
         for index in place..end {
-            // SAFETY: index is below the number of buckets, and the bucket is only touched if full.
+            // SAFETY: index is below the number of buckets, the bucket is only touched if full, and the write
+            // lock leaves nobody else a reference into it.
             unsafe {
                 if table.is_bucket_full(index) {
                     let bucket = table.bucket(index);
-                    if is_dead(bucket.as_ref().1.get()) {
+                    if is_dead(bucket.as_mut().1.get_mut()) {
                         table.erase(bucket);
                         dropped += 1;
                     }

@@ -3,6 +3,7 @@
 use super::shard;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
+use crate::core::leases::{Lapsed, Leases};
 use crate::core::units::{Timestamp, Wait};
 use crate::plain::{Deadline, Plain};
 
@@ -43,6 +44,22 @@ impl Value {
             Self::Limit(entry) => entry.forget(now),
             Self::Plain(plain) if plain.is_expired(now) => *self = Self::default(),
             Self::Plain(_) => {}
+        }
+    }
+
+    /// Takes out the leases that have lapsed; see [`Entry::lapse`].
+    pub fn lapse(&mut self, now: Timestamp) -> Lapsed {
+        match self {
+            Self::Limit(entry) => entry.lapse(now),
+            Self::Plain(_) => Lapsed::new(),
+        }
+    }
+
+    /// Leases in it, those included that have lapsed and were not taken out.
+    pub fn leases(&self) -> usize {
+        match self {
+            Self::Limit(entry) => entry.leases().map_or(0, Leases::len),
+            Self::Plain(_) => 0,
         }
     }
 

@@ -25,7 +25,7 @@ pub const QUIT: Spec = Spec {
 /// The row of RESET.
 pub const RESET: Spec = Spec {
     summary: "Put the connection back as it was when it began",
-    reply: "RESET. The transaction, the watches and the subscriptions are dropped, the name is forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
+    reply: "RESET. The transaction, the watches and the subscriptions are dropped, leases that are bound to the connection are released, the name is forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
     flags: FLAGS,
     ..Spec::new("RESET", Group::Connection, Arity::exactly(1), reset)
 };
@@ -41,6 +41,10 @@ fn reset(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     drop_watches(context);
     leave(context);
     let connection = &mut *context.connection;
+    let store = &context.shared.store;
+    connection
+        .bound
+        .release(store, connection.client.id, context.now);
     connection.transaction = None;
     connection.database = 0;
     connection.set_protocol(Protocol::Resp2);

@@ -1,5 +1,6 @@
 //! What the server remembers of one connection between two commands.
 
+use super::bound::BoundLeases;
 use crate::clients::Client;
 use crate::command::spec::Spec;
 use crate::protocol::{OwnedArguments, Protocol};
@@ -32,6 +33,8 @@ pub struct Connection {
     pub watch: Option<Watch>,
     /// What it is subscribed to.
     pub subscriptions: Subscriptions,
+    /// Leases that go when the connection goes.
+    pub bound: BoundLeases,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
 }
@@ -51,6 +54,7 @@ impl Connection {
             executing: false,
             watch: None,
             subscriptions: Subscriptions::default(),
+            bound: BoundLeases::default(),
             pending: None,
         }
     }

@@ -6,6 +6,7 @@ use crate::command::error::Error;
 use crate::command::limits::{LIMIT, Term, limit};
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::core::entry::LIMITS_MAX;
+use crate::core::limit::Limit;
 use crate::events;
 use crate::protocol::Arguments;
 use crate::store::{POLICY_NAME_BYTES_MAX, PolicyLimits};
@@ -95,6 +96,13 @@ pub fn limits(cursor: &mut Cursor<'_>) -> Result<PolicyLimits, Error> {
         }
     }
     cursor.finish()?;
+    let of_leases = |limit: &&Limit| matches!(limit, Limit::Leases(_));
+    if limits.iter().filter(of_leases).count() > 1 {
+        return Err(Error::argument(
+            "LEASES",
+            "in one limit of a policy at most, since a call takes one lease",
+        ));
+    }
     Ok(limits)
 }
 

@@ -93,6 +93,7 @@ fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), E
     // What this batch has counted so far belongs to the time before.
     context.shared.metrics.add(context.tally.take());
     context.shared.metrics.reset();
+    context.shared.store.counts.reset_lapsed_leases();
     context.reply.ok();
     Ok(())
 }

@@ -178,6 +178,8 @@ fn rate_limit(lines: &mut Lines, context: &Context<'_>) {
     lines.line("granted_total", totals.tally.granted);
     lines.line("denied_total", totals.tally.denied);
     lines.line("forgotten_keys_total", totals.forgotten_keys);
+    lines.line("leases", context.shared.store.counts.leases());
+    lines.line("lapsed_leases", context.shared.store.counts.lapsed_leases());
 }
 
 fn replication(lines: &mut Lines, context: &Context<'_>) {
@@ -197,7 +199,7 @@ fn keyspace(lines: &mut Lines, context: &Context<'_>) {
         let keys = context.shared.store.len(database);
         if keys > 0 {
             // Every limit key goes by itself. For how long they all are there on average is not measured.
-            let expires = keys.saturating_sub(context.shared.store.staying(database));
+            let expires = keys.saturating_sub(context.shared.store.counts.staying(database));
             let value = format_args!("keys={keys},expires={expires},avg_ttl=0");
             lines.line(&format!("db{database}"), value);
         }
