@@ -1,11 +1,15 @@
 //! Who is connected: what `CLIENT LIST` shows and `CLIENT KILL` reaches.
 
+mod monitors;
+
 use crate::core::units::Timestamp;
 use crate::mailbox::{Full, Mailbox};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+pub use monitors::Monitors;
 
 /// Wakes the task of a connection, so that it looks at [`Client::is_killed`] and into its mailbox.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
@@ -59,6 +63,34 @@ pub struct Labels {
     pub no_evict: bool,
     /// `CLIENT NO-TOUCH`.
     pub no_touch: bool,
+    /// `CLIENT TRACKING`.
+    pub tracking: Option<Tracking>,
+    /// `MONITOR`.
+    pub monitors: bool,
+}
+
+/// What a client asked to be told of changed keys.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Tracking {
+    /// The connection that is to be told instead; 0 for this one.
+    pub redirect: u64,
+    /// Of all keys that begin with a prefix.
+    pub broadcast: bool,
+    /// The prefixes.
+    pub prefixes: Vec<Vec<u8>>,
+    /// Only of keys that it names one by one.
+    pub opt_in: bool,
+    /// Of all but keys that it names one by one.
+    pub opt_out: bool,
+    /// Not of its own changes.
+    pub no_loop: bool,
+}
+
+impl Tracking {
+    /// True if the connection that is to be told has gone.
+    pub fn is_broken(&self, clients: &Clients) -> bool {
+        self.redirect != 0 && clients.find(self.redirect).is_none()
+    }
 }
 
 impl Client {
@@ -113,6 +145,11 @@ impl Client {
         self.overrun.load(Relaxed)
     }
 
+    /// True if it waits for messages: subscribed, or a monitor.
+    pub fn listens(&self) -> bool {
+        self.is_subscribed() || self.labels.read().monitors
+    }
+
     /// True if it is subscribed to anything.
     pub fn is_subscribed(&self) -> bool {
         let counts = [&self.channels, &self.patterns, &self.shard_channels];
@@ -125,6 +162,8 @@ impl Client {
 pub struct Clients {
     last_id: AtomicU64,
     connected: RwLock<BTreeMap<u64, Arc<Client>>>,
+    /// Those of them that are sent every command.
+    pub monitors: Monitors,
 }
 
 impl Clients {

@@ -113,6 +113,18 @@ pub struct Config {
     )]
     pub policies: Option<PathBuf>,
 
+    /// Microseconds from which on a command goes into SLOWLOG; 0 all of them, -1 none
+    #[arg(long, env = "TOLLGATE_SLOWLOG_LOG_SLOWER_THAN", value_name = "MICROSECONDS", default_value = "10000", allow_hyphen_values = true, value_parser = |v: &str| settings::slower_than(v.as_bytes()), help_heading = "Logging")]
+    pub slowlog_log_slower_than: i64,
+
+    /// Most entries of SLOWLOG
+    #[arg(long, env = "TOLLGATE_SLOWLOG_MAX_LEN", value_name = "N", default_value_t = 128, value_parser = range(0, settings::SLOWLOG_LEN_LIMIT), help_heading = "Logging")]
+    pub slowlog_max_len: u64,
+
+    /// Milliseconds from which on something that holds others up is noted for LATENCY; 0 nothing
+    #[arg(long, env = "TOLLGATE_LATENCY_MONITOR_THRESHOLD", value_name = "MILLISECONDS", default_value_t = 0, value_parser = range(0, settings::MS_MAX), help_heading = "Logging")]
+    pub latency_monitor_threshold: u64,
+
     /// How much is logged: trace, debug, verbose, notice (info), warning (warn), error, nothing
     #[arg(long, env = "TOLLGATE_LOGLEVEL", value_name = "LEVEL", default_value = "notice", value_parser = log_level, help_heading = "Logging")]
     pub loglevel: LogLevel,
@@ -195,6 +207,9 @@ impl Config {
             protected_mode: self.protected_mode,
             client_output_limit: self.client_output_limit,
             pubsub_output_limit: self.pubsub_output_limit,
+            slowlog_slower_than_us: self.slowlog_log_slower_than,
+            slowlog_len_max: self.slowlog_max_len,
+            latency_threshold_ms: self.latency_monitor_threshold,
         })
     }
 }

@@ -6,7 +6,8 @@ use crate::command::connection::Connection;
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::spec::Flags;
-use crate::core::units::{MICROSECOND, SECOND};
+use crate::command::table;
+use crate::core::units::{MICROSECOND, MILLISECOND, SECOND};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
@@ -33,15 +34,17 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn run<R>(&mut self, alone: bool, f: impl FnOnce() -> R) -> R {
+    /// Calls `f` inside the gate; it is told whether the gate was passed for it, and others may have run before.
+    fn run<R>(&mut self, alone: bool, f: impl FnOnce(bool) -> R) -> R {
         if alone {
             self.shared = None;
             let _guard = self.gate.write();
-            return f();
+            return f(true);
         }
+        let passed = self.shared.is_none();
         let gate = self.gate;
         self.shared.get_or_insert_with(|| gate.read());
-        f()
+        f(passed)
     }
 }
 
@@ -65,7 +68,7 @@ impl Engine {
             scripts: Registry::default(),
             clients: Clients::default(),
             hub: Hub::default(),
-            metrics: Metrics::default(),
+            metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             requests: Requests::default(),
         };
@@ -95,9 +98,13 @@ impl Engine {
         connection.reply_start = output.len();
         let (name, result) = match dispatch::check(connection, arguments) {
             Ok(Step::Run(spec)) => {
-                pass.run(spec.flags.has(Flags::EXCLUSIVE), || {
-                    // Read inside the gate: whoever ran alone before has moved the clock by now.
-                    let now = self.shared.clock.now();
+                pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
+                    // Read inside the gate: whoever ran alone before has moved the clock by now. Behind another
+                    // command of the batch it was read when that had run.
+                    if passed {
+                        connection.ran_until = self.shared.clock.now();
+                    }
+                    let now = connection.ran_until;
                     dispatch::run(
                         spec,
                         &self.shared,
@@ -111,13 +118,20 @@ impl Engine {
                 (spec.name, Ok(()))
             }
             Ok(Step::Queue(spec)) => {
+                connection.ran_until = self.shared.clock.now();
                 let queued = dispatch::queue(connection, spec, arguments);
                 if queued.is_ok() {
                     Reply::new(output, connection.protocol).simple("QUEUED");
                 }
                 (spec.name, queued)
             }
-            Err(error) => ("NULL", Err(error)),
+            Err(error) => {
+                connection.ran_until = self.shared.clock.now();
+                if let Some(spec) = dispatch::named(arguments) {
+                    tally.rejected(spec.name);
+                }
+                ("NULL", Err(error))
+            }
         };
         if let Err(error) = result {
             dispatch::write_error(&mut Reply::new(output, connection.protocol), tally, &error);
@@ -129,8 +143,12 @@ impl Engine {
         name
     }
 
-    /// A connection has ended: its watches and subscriptions end, and the leases that are bound to it are released.
+    /// A connection has ended: its watches, its subscriptions and MONITOR end, and the leases that are bound to it are
+    /// released.
     pub fn leave(&self, connection: &mut Connection) {
+        if connection.client.labels.read().monitors {
+            self.shared.clients.monitors.remove(connection.client.id);
+        }
         let store = &self.shared.store;
         if let Some(watch) = connection.watch.take() {
             store.unwatch(&watch);
@@ -143,26 +161,31 @@ impl Engine {
             return;
         }
         let client = connection.client.id;
-        let release = || {
+        let release = |_| {
             connection
                 .bound
                 .release(store, client, self.shared.clock.now())
         };
         let writes = self.enter().run(false, release);
-        self.shared.metrics.add(Tally {
-            writes,
-            ..Tally::default()
-        });
+        let mut tally = Tally::default();
+        tally.writes += writes;
+        self.shared.metrics.add(&tally);
     }
 
-    /// Forgets keys that have gone by themselves; see [`Store::sweep`].
+    /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.
     pub fn sweep(&self, sweep: Sweep, budget: usize) -> Sweep {
-        let sweep = self
-            .shared
-            .store
-            .sweep(sweep, budget, self.shared.clock.now());
-        self.shared.store.records.sweep(self.shared.clock.now());
-        self.shared.metrics.forgot(sweep.dropped);
+        let shared = &self.shared;
+        let began = shared.clock.now();
+        let sweep = shared.store.sweep(sweep, budget, began);
+        shared.store.records.sweep(began);
+        let ended = shared.clock.now();
+        if ended.since(began) >= shared.settings.latency_threshold_ns() {
+            let took_ms = ended.since(began) / MILLISECOND;
+            let latency = &shared.metrics.latency;
+            latency.add("expire-cycle", ended.as_ns() / SECOND, took_ms);
+        }
+        shared.metrics.forgot(sweep.dropped);
+        shared.metrics.sample(ended.as_ns());
         sweep
     }
 }

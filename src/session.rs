@@ -93,8 +93,9 @@ impl Session {
                     consumed += length;
                 }
                 Err(error) => {
-                    Reply::new(output, self.connection.protocol)
-                        .error_display(format_args!("ERR {error}"));
+                    let mut reply = Reply::new(output, self.connection.protocol);
+                    let error = format_args!("ERR {error}");
+                    dispatch::write_error(&mut reply, &mut tally, error);
                     consumed = input.len();
                     break Flow::Close;
                 }
@@ -111,7 +112,7 @@ impl Session {
         };
         drop(pass);
         input.advance(consumed);
-        engine.shared.metrics.add(tally);
+        engine.shared.metrics.add(&tally);
         if let Some(name) = last {
             self.publish(name);
         }
@@ -129,7 +130,11 @@ impl Session {
         let mut reply = Reply::new(output, self.connection.protocol);
         match completion {
             Completion::Done => reply.ok(),
-            Completion::Failed(text) => reply.error(&text),
+            Completion::Failed(text) => {
+                let mut tally = Tally::default();
+                dispatch::write_error(&mut reply, &mut tally, &text);
+                self.engine.shared.metrics.add(&tally);
+            }
             Completion::Answer(answer) => reply.append(&answer),
         }
         dispatch::apply_reply_mode(&mut self.connection, output);
@@ -142,7 +147,7 @@ impl Session {
         *client.last_command.lock() = last_command;
         client
             .active_at_ns
-            .store(self.engine.shared.clock.now().as_ns(), Relaxed);
+            .store(connection.ran_until.as_ns(), Relaxed);
         client.database.store(connection.database, Relaxed);
         let queued = connection
             .transaction

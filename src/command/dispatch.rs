@@ -3,11 +3,13 @@
 use super::connection::{Connection, Replies, Transaction};
 use super::context::{Context, Shared};
 use super::error::Error;
+use super::observe;
 use super::spec::{Flags, Spec};
 use super::table;
 use crate::core::units::Timestamp;
 use crate::metrics::Tally;
 use crate::protocol::{Arguments, OwnedArguments, Reply};
+use std::fmt::Display;
 
 /// What is to be done with a request.
 pub enum Step {
@@ -85,6 +87,15 @@ fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Er
     Ok(Step::Queue(spec))
 }
 
+/// The row that a request names, whether it may run or not.
+pub fn named(arguments: Arguments<'_>) -> Option<&'static Spec> {
+    let command = table::find(arguments.get(0)?)?;
+    match arguments.get(1).filter(|_| !command.subcommands.is_empty()) {
+        Some(word) => command.subcommand(word),
+        None => Some(command),
+    }
+}
+
 fn unknown(name: &[u8], arguments: Arguments<'_>) -> Error {
     // No more words than an error text can show.
     let arguments = arguments
@@ -140,6 +151,7 @@ pub fn run(
 ) {
     let start = output.len();
     let protocol = connection.protocol;
+    let began = connection.ran_until;
     tally.commands += 1;
     tally.writes += u64::from(spec.flags.has(Flags::WRITE));
     let reply = Reply::new(output, protocol);
@@ -150,17 +162,22 @@ pub fn run(
         now,
         tally,
     };
-    if let Err(error) = (spec.run)(&mut context, arguments) {
+    let result = (spec.run)(&mut context, arguments);
+    let failed = result.is_err();
+    if let Err(error) = result {
         context.reply.truncate(start);
         write_error(&mut context.reply, context.tally, &error);
     }
     shared.deliver_events();
+    observe::ran(spec, shared, connection, arguments, tally, began, failed);
 }
 
 /// Writes an error reply and counts it.
-pub fn write_error(reply: &mut Reply<'_>, tally: &mut Tally, error: &Error) {
-    tally.errors += 1;
+pub fn write_error(reply: &mut Reply<'_>, tally: &mut Tally, error: impl Display) {
+    let start = reply.position();
     reply.error_display(error);
+    // Behind the sign of an error.
+    tally.error(&reply.written()[start + 1..]);
 }
 
 /// Drops the reply written from [`Connection::reply_start`] on if the client wants none, and steps its mode. Once a

@@ -15,6 +15,7 @@ pub mod help;
 pub mod keys;
 pub mod limits;
 pub mod number;
+pub mod observe;
 pub mod outcome;
 pub mod pubsub;
 pub mod ratelimit;

@@ -36,6 +36,8 @@ pub struct Spec {
     pub flags: Flags,
     /// Where its keys are.
     pub keys: Keys,
+    /// True for an argument, by its place, that SLOWLOG and MONITOR must not show.
+    pub secret: fn(Arguments<'_>, usize) -> bool,
     /// What follows its name and has a row of its own. The row's `run` then serves only the bare name.
     pub subcommands: &'static [Spec],
     /// Runs it.
@@ -43,7 +45,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A row with the common defaults: any keys none, since 0.1, no subcommands.
+    /// A row with the common defaults: no keys, no secrets, since 0.1, no subcommands.
     pub const fn new(name: &'static str, group: Group, arity: Arity, run: Run) -> Self {
         Self {
             name,
@@ -55,6 +57,7 @@ impl Spec {
             arity,
             flags: Flags::NONE,
             keys: Keys::None,
+            secret: |_, _| false,
             subcommands: &[],
             run,
         }

@@ -2,13 +2,16 @@
 
 use super::collections::{hash, list, sorted_set};
 use super::connection::{auth, client, hello, ping, reset, select};
-use super::keys::{delete, exists, expire, flush, rename, scan, ttl};
+use super::keys::{delete, exists, expire, flush, object, rename, scan, ttl};
 use super::pubsub::{inspect, publish, subscribe};
 use super::ratelimit::{
     charge, dialects, leases, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
 use super::scripting::{eval, script};
-use super::server::{command, config, debug, info, save, shutdown, time};
+use super::server::{
+    cluster, command, config, debug, info, latency, memory, module, monitor, replication, save,
+    shutdown, slowlog, time,
+};
 use super::spec::Spec;
 use super::strings::{counter, get, increx, many, set};
 use super::transaction;
@@ -58,6 +61,7 @@ pub static COMMANDS: &[&Spec] = &[
     &scan::KEYS,
     &scan::SCAN,
     &scan::RANDOMKEY,
+    &object::SPEC,
     &flush::DBSIZE,
     &flush::FLUSHDB,
     &flush::FLUSHALL,
@@ -148,6 +152,20 @@ pub static COMMANDS: &[&Spec] = &[
     &save::BGSAVE,
     &save::LASTSAVE,
     &shutdown::SPEC,
+    &slowlog::SPEC,
+    &latency::SPEC,
+    &memory::SPEC,
+    &monitor::SPEC,
+    &module::SPEC,
+    &replication::ROLE,
+    &replication::WAIT,
+    &replication::REPLICAOF,
+    &replication::SLAVEOF,
+    &replication::FAILOVER,
+    &cluster::CLUSTER,
+    &cluster::READONLY,
+    &cluster::READWRITE,
+    &cluster::ASKING,
     &debug::SPEC,
 ];
 
@@ -161,6 +179,13 @@ static BY_NAME: LazyLock<HashMap<&'static [u8], &'static Spec, ahash::RandomStat
             .map(|spec| (spec.name.as_bytes(), *spec))
             .collect()
     });
+
+/// The names of all rows, those of subcommands included.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let rows = COMMANDS.iter();
+    rows.flat_map(|spec| std::iter::once(*spec).chain(spec.subcommands))
+        .map(|spec| spec.name)
+}
 
 /// The command of that name, in any case.
 pub fn find(name: &[u8]) -> Option<&'static Spec> {

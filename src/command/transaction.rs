@@ -24,7 +24,10 @@ pub const MULTI: Spec = Spec {
 pub const EXEC: Spec = Spec {
     summary: "Run the queued commands, nothing else in between",
     reply: "An array of their replies; nil if a watched key has changed or has gone by itself.",
-    flags: Flags::NOSCRIPT.and(Flags::IN_MULTI).and(Flags::EXCLUSIVE),
+    flags: Flags::NOSCRIPT
+        .and(Flags::IN_MULTI)
+        .and(Flags::EXCLUSIVE)
+        .and(Flags::SKIP_SLOWLOG),
     ..Spec::new("EXEC", Group::Transactions, Arity::exactly(1), exec)
 };
 

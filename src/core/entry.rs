@@ -48,6 +48,17 @@ impl Entry {
         (&self.states, self.pause.as_ref(), self.slow.as_deref())
     }
 
+    /// Bytes that it takes outside of itself.
+    pub fn heap_bytes(&self) -> usize {
+        let states = if self.states.spilled() {
+            self.states.capacity() * size_of::<State>()
+        } else {
+            0
+        };
+        let slow = self.slow.as_deref().map_or(0, Slow::bytes);
+        states + slow + self.states.iter().map(State::heap_bytes).sum::<usize>()
+    }
+
     /// Works in what has come due. Changes nothing that can be told.
     pub fn settle(&mut self, now: Timestamp) {
         // A drain can be undone while its pause runs. Later it would be of rates that no longer hold.

@@ -92,6 +92,16 @@ pub struct Leases {
 }
 
 impl Leases {
+    /// Bytes that they take: the trees' nodes are about two thirds full.
+    pub fn bytes(&self) -> usize {
+        let place = size_of::<(u64, Lease)>() + size_of::<(Timestamp, u64)>();
+        let owners = self
+            .held
+            .values()
+            .filter_map(|lease| lease.owner.as_deref());
+        size_of::<Self>() + self.held.len() * place * 3 / 2 + owners.map(<[u8]>::len).sum::<usize>()
+    }
+
     /// None held.
     pub const fn new(limit: LeasesLimit) -> Self {
         Self {

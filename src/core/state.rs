@@ -4,7 +4,7 @@ use super::bucket::Bucket;
 use super::decision::{Earliest, LimitUsage, Standing};
 use super::leases::Leases;
 use super::limit::{BucketLimit, Limit};
-use super::log::Log;
+use super::log::{self, Log};
 use super::sliding::Sliding;
 use super::timeline::{self, Booking, Slot, Timeline, Trajectory};
 use super::units::{Timestamp, Wait};
@@ -30,6 +30,17 @@ pub enum State {
 }
 
 impl State {
+    /// Bytes that it takes outside of itself.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Empty | Self::Bucket(_, None) | Self::Sliding(_) => 0,
+            Self::Bucket(_, Some(timeline)) => timeline.bytes(),
+            Self::Window(window) => window.used.capacity() * size_of::<(u64, u64)>(),
+            Self::Log(log) => log.bookings.capacity() * size_of::<log::Booking>(),
+            Self::Leases(leases) => leases.bytes(),
+        }
+    }
+
     /// Works in what has come due. Changes nothing that can be told.
     pub fn settle(&mut self, now: Timestamp) {
         if let Self::Bucket(bucket, timeline) = self

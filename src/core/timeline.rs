@@ -81,6 +81,12 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// Bytes that it takes, its bookings included.
+    pub const fn bytes(&self) -> usize {
+        let bookings = self.ahead.capacity() + self.shelved.capacity();
+        size_of::<Self>() + bookings * size_of::<Booking>()
+    }
+
     /// True if it holds nothing.
     pub const fn is_empty(&self) -> bool {
         self.ahead.is_empty() && self.shelved.is_empty()

@@ -34,6 +34,12 @@ impl Size {
         Ok(size)
     }
 
+    /// Bytes that all elements take that take `place` each beside their own. What the allocator adds, and room for
+    /// more, is left out.
+    pub const fn heap_bytes(self, place: usize) -> usize {
+        self.elements * place + self.bytes
+    }
+
     /// True if so many elements more, of so many bytes together, fit in any case.
     pub const fn has_room(self, elements: usize, bytes: usize) -> bool {
         self.elements.saturating_add(elements) <= ELEMENTS_MAX

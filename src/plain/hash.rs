@@ -22,6 +22,11 @@ impl Hash {
         self.fields.is_empty()
     }
 
+    /// Bytes that it takes outside of itself; see [`Size::heap_bytes`].
+    pub const fn heap_bytes(&self) -> usize {
+        self.size.heap_bytes(size_of::<(Box<[u8]>, Text)>())
+    }
+
     /// The text of a field.
     pub fn get(&self, field: &[u8]) -> Option<&Text> {
         self.fields.get(field)

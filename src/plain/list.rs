@@ -22,6 +22,11 @@ impl List {
         self.items.is_empty()
     }
 
+    /// Bytes that it takes outside of itself; see [`Size::heap_bytes`].
+    pub const fn heap_bytes(&self) -> usize {
+        self.size.heap_bytes(size_of::<Text>())
+    }
+
     /// The item at a place, counted from the head, or below 0 from the end.
     pub fn at(&self, place: i64) -> Option<&Text> {
         let length = self.items.len() as i64;

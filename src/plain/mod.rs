@@ -89,4 +89,47 @@ impl Data {
             Self::SortedSet(_) => "zset",
         }
     }
+
+    /// Bytes that it takes outside of its key's place.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.heap_bytes(),
+            Self::Hash(hash) => hash.heap_bytes(),
+            Self::List(list) => list.heap_bytes(),
+            Self::SortedSet(set) => size_of::<SortedSet>() + set.heap_bytes(),
+        }
+    }
+
+    /// The name that `OBJECT ENCODING` gives to how it is kept: Redis's for the like.
+    pub const fn encoding(&self) -> &'static str {
+        match self {
+            Self::Text(text) if text.as_integer().is_some() => "int",
+            Self::Text(_) => "raw",
+            Self::Hash(_) => "hashtable",
+            Self::List(_) => "quicklist",
+            Self::SortedSet(_) => "skiplist",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_value_holds_elsewhere_is_counted() {
+        let text = |bytes: &[u8]| Text::new(bytes).unwrap();
+        assert_eq!(Data::Text(text(b"123456789")).heap_bytes(), 0);
+        assert_eq!(Data::Text(text(b"0123456789")).heap_bytes(), 10);
+        let mut hash = Hash::default();
+        hash.set(b"field", text(b"text")).unwrap();
+        let one = hash.heap_bytes();
+        hash.set(b"other", text(b"more")).unwrap();
+        assert!(one > 9 && hash.heap_bytes() == 2 * one);
+        let mut list = List::default();
+        list.push_front(text(b"text")).unwrap();
+        let one = list.heap_bytes();
+        list.push_front(text(b"longer")).unwrap();
+        assert_eq!(list.heap_bytes(), 2 * one + 2);
+    }
 }

@@ -78,6 +78,13 @@ pub struct SortedSet {
 }
 
 impl SortedSet {
+    /// Bytes that it takes outside of itself; see [`Size::heap_bytes`]. A member stands in both orders, its bytes
+    /// once, with two counts in front.
+    pub const fn heap_bytes(&self) -> usize {
+        let member = size_of::<(Arc<[u8]>, Score)>();
+        self.size.heap_bytes(2 * member + 2 * size_of::<usize>())
+    }
+
     /// How many members there are.
     pub fn len(&self) -> usize {
         self.order.len()

@@ -47,6 +47,14 @@ impl Text {
         }
     }
 
+    /// Bytes that it takes outside of itself.
+    pub const fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Integer(_) => 0,
+            Form::Bytes(bytes) => bytes.len(),
+        }
+    }
+
     /// Calls `f` with the bytes.
     pub fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         match &self.0 {

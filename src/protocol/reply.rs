@@ -55,6 +55,11 @@ impl<'a> Reply<'a> {
         self.out.len()
     }
 
+    /// All that the buffer holds so far.
+    pub fn written(&self) -> &[u8] {
+        self.out
+    }
+
     /// Drops what was written since `position` was taken, as when a command fails with half of its reply written.
     /// Does nothing when less than that is there.
     pub fn truncate(&mut self, position: usize) {

@@ -122,8 +122,7 @@ pub(super) async fn run(
     drop(registered);
     if let End::Overrun = end {
         server.engine.shared.metrics.overran();
-        let bytes_max = server.settings().pubsub_output_limit();
-        tracing::warn!(%peer, id = client.id, bytes_max, "cut off: its messages were not read");
+        tracing::warn!(%peer, id = client.id, "cut off: its messages were not read");
     }
     tracing::debug!(%peer, id = client.id, reason = %end, "disconnected");
     match end {
@@ -230,7 +229,7 @@ impl Connection {
         // A changed setting holds from the next command on.
         let idle_seconds = self.server.settings().timeout_seconds();
         // Who listens has nothing to say.
-        let may_idle = idle_seconds == 0 || self.client.is_subscribed();
+        let may_idle = idle_seconds == 0 || self.client.listens();
         let idle = async {
             match may_idle {
                 true => std::future::pending().await,
@@ -254,6 +253,7 @@ impl Connection {
             if received == 0 {
                 return Err(End::PeerClosed);
             }
+            self.server.engine.shared.metrics.received(received);
             let was_full = received == self.read_bytes;
             self.read_bytes = if was_full {
                 READ_BYTES_BUSY
@@ -305,6 +305,9 @@ impl Connection {
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+        if sent > 0 {
+            self.server.engine.shared.metrics.sent(sent);
         }
         self.output.clear();
         if self.output.capacity() > READ_BYTES_BUSY {
@@ -383,11 +386,10 @@ impl Connection {
             tokio::select! {
                 biased;
                 () = self.wake.notified() => {}
-                received = self.stream.read_buf(&mut room), if has_room => {
-                    if received? == 0 {
-                        return Err(End::PeerClosed);
-                    }
-                }
+                received = self.stream.read_buf(&mut room), if has_room => match received? {
+                    0 => return Err(End::PeerClosed),
+                    received => self.server.engine.shared.metrics.received(received),
+                },
             }
         }
     }

@@ -281,6 +281,19 @@ impl Store {
         self.existing(database).map_or(0, Shards::len)
     }
 
+    /// Bytes that a key takes that exists at `now`: its place in the table, its name, and what it holds.
+    pub fn bytes(&self, database: u8, key: &[u8], now: Timestamp) -> Option<usize> {
+        self.read(database, key, now, |value| {
+            let heap = Key::heap_bytes(key) + value?.heap_bytes();
+            Some(Shards::<Value>::PLACE_BYTES + heap)
+        })
+    }
+
+    /// Bytes of the tables of a database, what keys hold elsewhere left out.
+    pub fn table_bytes(&self, database: u8) -> usize {
+        self.existing(database).map_or(0, Shards::table_bytes)
+    }
+
     /// Empties a database.
     pub fn clear(&self, database: u8, now: Timestamp) {
         self.clear_keys(database, now);

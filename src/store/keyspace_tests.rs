@@ -266,3 +266,22 @@ fn a_restored_entry_replaces_the_one_there() {
     assert_eq!(remaining(&store, key.as_bytes(), at(0)), 3);
     assert_eq!(store.len(0), 1);
 }
+
+#[test]
+fn a_key_takes_its_place_its_name_and_what_it_holds() {
+    let store = Store::new();
+    let long = [b'k'; KEY_BYTES_MAX];
+    for key in [&b"k"[..], &long] {
+        let taken = store.with_limit(0, key, at(0), |entry| take(entry, 1, at(0)));
+        assert_eq!(taken, Ok(true));
+    }
+    let bytes = |key: &[u8]| store.bytes(0, key, at(0));
+    let short = bytes(b"k").unwrap();
+    assert!(short > size_of::<Value>() + size_of::<Key>());
+    assert_eq!(bytes(&long), Some(short + KEY_BYTES_MAX));
+    assert_eq!(bytes(b"nobody"), None);
+    assert_eq!(store.bytes(1, b"k", at(0)), None);
+    // A table has room for more than it holds, and there is one for each key at most.
+    assert!((2 * short..256 * 4 * short).contains(&store.table_bytes(0)));
+    assert_eq!(store.table_bytes(1), 0);
+}

@@ -46,6 +46,9 @@ impl<V: Value> Shards<V> {
         }
     }
 
+    /// Bytes of a key's place in a table, with the byte beside it.
+    pub const PLACE_BYTES: usize = size_of::<(Key, SharedValue<V>)>() + 1;
+
     fn hash(&self, key: &[u8]) -> u64 {
         self.map.hasher().hash_one(key)
     }
@@ -158,6 +161,19 @@ impl<V: Value> Shards<V> {
             .iter()
             .map(|shard| shard.read().len())
             .sum()
+    }
+
+    /// Bytes of the tables: a place and a byte beside it for each key that they have room for.
+    pub fn table_bytes(&self) -> usize {
+        let places = self.map.shards().iter().map(|shard| {
+            let shard = shard.read();
+            if shard.capacity() == 0 {
+                0
+            } else {
+                shard.buckets()
+            }
+        });
+        places.sum::<usize>() * Self::PLACE_BYTES
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.

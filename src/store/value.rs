@@ -100,6 +100,26 @@ impl Value {
         }
     }
 
+    /// Bytes that it takes outside of the table.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Limit(entry) => entry.heap_bytes(),
+            Self::Plain(plain) => plain.data.heap_bytes(),
+        }
+    }
+
+    /// The name that `OBJECT ENCODING` gives to how it is kept.
+    pub fn encoding(&self) -> &'static str {
+        match self {
+            Self::Limit(entry) => match entry.parts().0 {
+                [] => "pause",
+                [state] => state.limit().map_or("pause", |limit| limit.kind()),
+                _ => "policy",
+            },
+            Self::Plain(plain) => plain.data.encoding(),
+        }
+    }
+
     /// The limits of the key.
     ///
     /// # Errors

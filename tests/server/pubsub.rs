@@ -115,8 +115,7 @@ fn who_does_not_read_is_cut_off_and_the_others_go_on() {
             reply => break assert_eq!(reply, ":1"),
         }
     }
-    let line = server.wait_for_log("its messages were not read");
-    assert!(line.contains("bytes_max=2097152"), "{line}");
+    server.wait_for_log("its messages were not read");
     let resident = server.resident_kib();
     assert!(resident < 64 * 1024, "{resident} KiB");
     let field = "client_output_buffer_limit_disconnections";

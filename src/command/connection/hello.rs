@@ -29,6 +29,7 @@ pub const SPEC: Spec = Spec {
     .optional()],
     reply: "A map (in RESP2 a flat array) of what the server is, already in the protocol asked for.",
     flags: Flags::NO_AUTH.and(Flags::FAST).and(Flags::NOSCRIPT),
+    secret: is_secret,
     ..Spec::new("HELLO", Group::Connection, Arity::at_least(1), run)
 };
 
@@ -72,6 +73,14 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     }
     write(context);
     Ok(())
+}
+
+/// The two words behind `AUTH`, wherever it stands: a HELLO that is refused has run, too.
+fn is_secret(arguments: Arguments<'_>, at: usize) -> bool {
+    let before = arguments.iter().take(at).rev().take(2);
+    before
+        .into_iter()
+        .any(|word| word.eq_ignore_ascii_case(b"AUTH"))
 }
 
 fn protocol(text: &[u8]) -> Result<Protocol, Error> {

@@ -25,7 +25,7 @@ pub const QUIT: Spec = Spec {
 /// The row of RESET.
 pub const RESET: Spec = Spec {
     summary: "Put the connection back as it was when it began",
-    reply: "RESET. The transaction, the watches and the subscriptions are dropped, leases that are bound to the connection are released, the name is forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
+    reply: "RESET. The transaction, the watches and the subscriptions are dropped, leases that are bound to the connection are released, MONITOR ends, the name and what was to be tracked are forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
     flags: FLAGS,
     ..Spec::new("RESET", Group::Connection, Arity::exactly(1), reset)
 };
@@ -54,6 +54,10 @@ fn reset(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     // What the library says of itself stays true.
     labels.name.clear();
     (labels.no_evict, labels.no_touch) = (false, false);
+    labels.tracking = None;
+    if std::mem::take(&mut labels.monitors) {
+        context.shared.clients.monitors.remove(connection.client.id);
+    }
     drop(labels);
     context.reply.set_protocol(Protocol::Resp2);
     context.reply.simple("RESET");

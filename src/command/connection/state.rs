@@ -3,6 +3,7 @@
 use super::bound::BoundLeases;
 use crate::clients::Client;
 use crate::command::spec::Spec;
+use crate::core::units::Timestamp;
 use crate::protocol::{OwnedArguments, Protocol};
 use crate::pubsub::Subscriptions;
 use crate::store::Watch;
@@ -35,6 +36,8 @@ pub struct Connection {
     pub subscriptions: Subscriptions,
     /// Leases that go when the connection goes.
     pub bound: BoundLeases,
+    /// The instant until which its commands have run, and at which the next one of the same batch begins.
+    pub ran_until: Timestamp,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
 }
@@ -55,6 +58,7 @@ impl Connection {
             watch: None,
             subscriptions: Subscriptions::default(),
             bound: BoundLeases::default(),
+            ran_until: Timestamp::ZERO,
             pending: None,
         }
     }

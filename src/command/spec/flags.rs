@@ -32,7 +32,10 @@ impl Flags {
     /// Allowed on a RESP2 connection that is subscribed.
     pub const WHILE_SUBSCRIBED: Self = Self(1 << 11);
 
-    const NAMES: [(Self, &'static str); 8] = [
+    /// Kept out of the slow log: what it runs is there.
+    pub const SKIP_SLOWLOG: Self = Self(1 << 12);
+
+    const NAMES: [(Self, &'static str); 9] = [
         (Self::WRITE, "write"),
         (Self::READONLY, "readonly"),
         (Self::ADMIN, "admin"),
@@ -41,6 +44,7 @@ impl Flags {
         (Self::FAST, "fast"),
         (Self::NO_AUTH, "no_auth"),
         (Self::NO_MULTI, "no_multi"),
+        (Self::SKIP_SLOWLOG, "skip_slowlog"),
     ];
 
     /// Both.

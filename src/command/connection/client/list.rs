@@ -121,9 +121,13 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
     let seconds_since = |ns: u64| now.as_ns().saturating_sub(ns) / SECOND;
     let labels = client.labels.read();
     let mut flags = String::new();
+    let tracking = labels.tracking.as_ref();
     for (set, letter) in [
+        (labels.monitors, 'O'),
         (client.is_subscribed(), 'P'),
         (standing.queued.is_some(), 'x'),
+        (tracking.is_some(), 't'),
+        (tracking.is_some_and(|tracking| tracking.broadcast), 'B'),
         (labels.no_evict, 'e'),
         (labels.no_touch, 'T'),
     ] {
@@ -139,7 +143,7 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
     let body = format!(
         " age={} idle={} flags={flags} db={} sub={} psub={} ssub={} multi={} watch={} \
          qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 \
-         events=r cmd={} user={} redir=-1 resp={} lib-name=",
+         events=r cmd={} user={} redir={} resp={} lib-name=",
         seconds_since(client.connected_at.as_ns()),
         standing.active_at_ns.map_or(0, seconds_since),
         standing.database,
@@ -150,6 +154,7 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
         client.watching.load(Relaxed),
         standing.command.to_ascii_lowercase(),
         crate::command::connection::auth::USER,
+        tracking.map_or(-1, |tracking| tracking.redirect as i64),
         standing.protocol,
     );
     let pieces: [&[u8]; 7] = [

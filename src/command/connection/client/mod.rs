@@ -4,6 +4,7 @@ pub mod kill;
 pub mod labels;
 pub mod list;
 pub mod reply;
+pub mod tracking;
 
 use crate::clients::Client;
 use crate::command::context::Context;
@@ -28,6 +29,10 @@ pub const SPEC: Spec = Spec {
         labels::NO_EVICT,
         labels::NO_TOUCH,
         reply::SPEC,
+        tracking::TRACKING,
+        tracking::CACHING,
+        tracking::TRACKINGINFO,
+        tracking::GETREDIR,
         help::row("CLIENT|HELP", Group::Connection),
     ],
     ..Spec::new("CLIENT", Group::Connection, Arity::at_least(2), id)
