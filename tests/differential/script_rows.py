@@ -17,11 +17,11 @@ class Row:
     `times` are the places of remaining times in the reply, () for the reply itself, and `spans` those of spans of time in
     the arguments. `prepare` puts the keys into a state of which no decision is at its edge. `clock`: the script reads the
     server's clock and writes it to the key and, in seconds as text, into the reply; it rounds times to live up to seconds.
-    `says` is what its library looks for in the text of an error.
+    `says` is what its library looks for in the text of an error. `packaged`: some package brings its text.
     """
 
-    def __init__(self, name, scripts, call, times=(), spans=(), prepare=None, keys=("a", "b", "c"), clock=False, says=b""):
-        self.name, self.scripts, self.call, self.times, self.spans = name, scripts, call, times, spans
+    def __init__(self, name, scripts, call, times=(), spans=(), prepare=None, keys=("a", "b", "c"), clock=False, says=b"", packaged=True):
+        self.name, self.scripts, self.call, self.times, self.spans, self.packaged = name, scripts, call, times, spans, packaged
         self.prepare, self.keys, self.clock, self.says = prepare, [key.encode() for key in keys], clock, says
         ROWS.append(self)
 
@@ -331,13 +331,13 @@ BUCKET4J = ["1fed031c105d7c0315b3fc2e4a75e697247264f5", "c0569386b0382069581dfaa
             "9450de540565d89de15092a716555821601f128b", "535b2fd00a12a23393fe15cf99599ecc51cd3007"]
 SPRING = "0ad5736ed1c04aae6ec194376c784b89b8c08a7a"
 KONG_USAGE, KONG_SYNC = "c0c8112b7b72f6e62996d9728dce30fac38286b6", "5d30863604236a151eb61aae06fd7c8ba051d3e0"
-Row("redis_rate 10", [RATE_ALLOW_N, RATE_AT_MOST], redis_rate, times=(2, 3), spans=(2,), prepare=redis_rate_between, clock=True)
-Row("ulule/limiter 3", [ULULE, ULULE_PEEK], ulule, times=(1,), spans=(1,))
-Row("throttled (Go)", [THROTTLED], throttled, spans=(2,), says=b"key does not exist")
-Row("bucket4j", BUCKET4J, bucket4j, spans=(1, 2))
-Row("Spring Cloud Gateway", [SPRING], spring, keys=("{a}.tokens", "{a}.timestamp"))
-Row("Kong rate-limiting", [KONG_USAGE, KONG_SYNC], kong, spans=(0, 1))
+Row("redis_rate 10", [RATE_ALLOW_N, RATE_AT_MOST], redis_rate, times=(2, 3), spans=(2,), prepare=redis_rate_between, clock=True, packaged=False)
+Row("ulule/limiter 3", [ULULE, ULULE_PEEK], ulule, times=(1,), spans=(1,), packaged=False)
+Row("throttled (Go)", [THROTTLED], throttled, spans=(2,), says=b"key does not exist", packaged=False)
+Row("bucket4j", BUCKET4J, bucket4j, spans=(1, 2), packaged=False)
+Row("Spring Cloud Gateway", [SPRING], spring, keys=("{a}.tokens", "{a}.timestamp"), packaged=False)
+Row("Kong rate-limiting", [KONG_USAGE, KONG_SYNC], kong, spans=(0, 1), packaged=False)
 TRAEFIK = ["3d93177e9b9a18f241edddc8d7e7fa1c47ae4eb6", "a82138cfb0cc9aa6e05d666c1f912744aefbe711"]
 RUEIDISLIMITER = "1e1bbf02a27d9ef5fb53afd337a22928e4e748f5"
-Row("Traefik 3", TRAEFIK, traefik, spans=(2,))
-Row("rueidislimiter", [RUEIDISLIMITER], rueidislimiter, spans=(1,))
+Row("Traefik 3", TRAEFIK, traefik, spans=(2,), packaged=False)
+Row("rueidislimiter", [RUEIDISLIMITER], rueidislimiter, spans=(1,), packaged=False)
