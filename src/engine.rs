@@ -13,6 +13,7 @@ use crate::core::units::{MICROSECOND, MILLISECOND, SECOND, Span};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
+use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
@@ -70,6 +71,7 @@ impl Engine {
             waiters: Waiters::default(),
             scripts: Registry::default(),
             clients: Clients::default(),
+            hub: Hub::default(),
             metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             requests: Requests::default(),
@@ -97,7 +99,7 @@ impl Engine {
         output: &mut Vec<u8>,
         tally: &mut Tally,
     ) -> &'static str {
-        let start = output.len();
+        connection.reply_start = output.len();
         let (name, result) = match dispatch::check(connection, arguments) {
             Ok(Step::Run(spec)) => {
                 pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
@@ -140,7 +142,7 @@ impl Engine {
         }
         // What is still to be done replies when it has ended.
         if connection.pending.is_none() {
-            dispatch::apply_reply_mode(connection, output, start);
+            dispatch::apply_reply_mode(connection, output);
         }
         name
     }
@@ -173,7 +175,8 @@ impl Engine {
         self.shared.waiters.unblock_all(&error);
     }
 
-    /// A connection has ended: its watches, its MONITOR and its wait end, and the leases that are bound to it are
+    /// A connection has ended: its watches, its subscriptions, its MONITOR and its wait end, and the leases that are
+    /// bound to it are
     /// released.
     pub fn leave(&self, connection: &mut Connection) {
         let (shared, client) = (&self.shared, &connection.client);
@@ -185,6 +188,10 @@ impl Engine {
         }
         if client.waits_at.load(Relaxed) != 0 {
             shared.waiters.gone(client.clone(), shared.clock.now());
+        }
+        if !connection.subscriptions.is_empty() {
+            let mut changes = shared.hub.change();
+            changes.unsubscribe_all(client, &mut connection.subscriptions);
         }
         connection.adopt_granted_lease();
         if connection.bound.is_empty() {

@@ -152,7 +152,7 @@ impl Session {
     pub fn complete(&mut self, completion: Completion, output: &mut Vec<u8>) {
         self.ahead = None;
         self.connection.adopt_granted_lease();
-        let start = output.len();
+        self.connection.reply_start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match completion {
             Completion::Done => reply.ok(),
@@ -163,7 +163,7 @@ impl Session {
             }
             Completion::Answer(answer) => reply.append(&answer),
         }
-        dispatch::apply_reply_mode(&mut self.connection, output, start);
+        dispatch::apply_reply_mode(&mut self.connection, output);
     }
 
     /// Looks at what has come while a command waits for its answer: with RESET and QUIT, which are served next, the
@@ -201,14 +201,6 @@ impl Session {
             .active_at_ns
             .store(connection.ran_until.as_ns(), Relaxed);
         client.database.store(connection.database, Relaxed);
-        client.protocol.store(
-            if connection.protocol == crate::protocol::Protocol::Resp3 {
-                3
-            } else {
-                2
-            },
-            Relaxed,
-        );
         let queued = connection
             .transaction
             .as_ref()

@@ -18,14 +18,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("plain", &["core"]),
     ("script", &["core", "plain"]),
     ("store", &["core", "plain"]),
+    ("waiting", &["core", "store"]),
     ("password", &[]),
     ("settings", &["core", "password"]),
     ("config", &["core", "password", "settings"]),
     ("clock", &["core"]),
     ("metrics", &[]),
     ("requests", &[]),
+    ("glob", &[]),
     ("mailbox", &[]),
     ("clients", &["core", "mailbox"]),
+    ("pubsub", &["clients", "core", "glob", "protocol"]),
+    ("events", &["clients", "core", "protocol", "pubsub"]),
     ("persistence", &["core", "plain", "store"]),
     (
         "command",
@@ -33,14 +37,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "clients",
             "clock",
             "core",
+            "events",
+            "glob",
             "metrics",
             "persistence",
             "plain",
             "protocol",
+            "pubsub",
             "requests",
             "script",
             "settings",
             "store",
+            "waiting",
         ],
     ),
     (
@@ -53,6 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "metrics",
             "persistence",
             "protocol",
+            "pubsub",
             "requests",
             "script",
             "settings",
@@ -187,6 +196,18 @@ fn dashmap_is_named_in_one_file() {
     let mut files = named_in("src", "dashmap::");
     files.retain(|path| path != Path::new("src/store/shard.rs"));
     assert!(files.is_empty(), "{files:?}");
+}
+
+#[test]
+fn commands_reach_limits_through_one_place() {
+    let mut wrong = rust_files("src/command");
+    wrong.retain(|(path, text)| {
+        // Behind it come the tests of a file.
+        let code = code(text.split("#[cfg(test)]").next().unwrap_or_default());
+        path != Path::new("src/command/access.rs") && code.contains("with_limit")
+    });
+    let wrong: Vec<_> = wrong.into_iter().map(|(path, _)| path).collect();
+    assert!(wrong.is_empty(), "go through command/access.rs: {wrong:?}");
 }
 
 #[test]

@@ -137,7 +137,8 @@ pub fn look<R>(context: &Context<'_>, key: &[u8], f: impl FnOnce(Option<&Value>,
 pub fn remove(context: &Context<'_>, key: &[u8]) -> bool {
     let store = &context.shared.store;
     let (database, now) = (context.connection.database, context.now);
-    store.remove(database, key, now).unwrap_or_else(|| {
+    let removed = store.remove_unless_waited(database, key, now);
+    removed.unwrap_or_else(|| {
         context.shared.waiters.with(context.shared, |desk, go| {
             desk.waiting.remove(store, database, key, now, go)
         })

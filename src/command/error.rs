@@ -194,13 +194,14 @@ impl fmt::Display for Error {
                     "ERR unknown command '{}', with args beginning with: ",
                     Self::quoted(name)
                 )?;
+                // The quotes and the space behind each argument count too, as they do in Redis.
                 let mut room = QUOTED_BYTES_MAX;
                 for argument in arguments {
                     if room == 0 {
                         break;
                     }
                     let shown = &argument[..argument.len().min(room)];
-                    room -= shown.len();
+                    room = room.saturating_sub(shown.len() + "'' ".len());
                     write!(f, "'{}' ", Self::quoted(shown))?;
                 }
                 Ok(())

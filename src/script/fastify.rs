@@ -46,7 +46,7 @@ pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {
     } else if doubles && beyond(limit)? {
         let exponent = hits - limit.unwrap_or(0.0) - 1.0;
         let window = window.ok_or(Failure::Lua("attempt to perform arithmetic on a nil value"))?;
-        (window * exponent.exp2()).min(MAX_SAFE_INTEGER)
+        lua::min(window * exponent.exp2(), MAX_SAFE_INTEGER)
     } else {
         let left_ms = call.pttl(0)?;
         return Ok(Answer::numbers([hits, left_ms]));

@@ -21,11 +21,25 @@ pub const SCRIPTS: &[Script] = &[
         run: acquire_3_6,
     },
     Script {
-        library: "limits 3.6",
+        library: "limits up to 3.7",
         name: "moving window",
         sha1: "3136f0028c572d2959b5cdc5ec15b287fab6a9ff",
         sha1_without_indents: "65445073eabcac31f9bf17169b048f5f1af7b26d",
         run: get_3_6,
+    },
+    Script {
+        library: "limits 3.10 to 3.14",
+        name: "moving window",
+        sha1: "bf95c654b6be0a54713252ef2362a25546faf877",
+        sha1_without_indents: "9b4a0ac5d01f671179a5ebcdcccf622ee4a78410",
+        run: get_3_10,
+    },
+    Script {
+        library: "limits 4",
+        name: "moving window",
+        sha1: "f2ef2962263bbe72f66f5bbd0da234e74d880068",
+        sha1_without_indents: "ccf6903bcc66b49ddef8384e1290dd25dc35f5a3",
+        run: get_4,
     },
     Script {
         library: "limits 5",
@@ -80,15 +94,25 @@ fn acquire_and_push(call: &mut Call<'_>, pushes: bool) -> Result<Answer, Failure
     Ok(Answer::Integer(1))
 }
 
-/// 3.6. `KEYS`: the list. `ARGV`: the time that the window begins at, limit. Replies the latest time in it and how
-/// many there are, or an empty table.
-pub fn get_3_6(call: &mut Call<'_>) -> Result<Answer, Failure> {
+/// The times of the window that a list begins with.
+struct Times {
+    latest: Option<f64>,
+    earliest: Option<f64>,
+    count: f64,
+}
+
+/// What the versions before 5 look at. `KEYS`: the list. `ARGV`: the time that the window begins at, limit.
+fn times(call: &mut Call<'_>) -> Result<Times, Failure> {
     let last = call.number(1).ok_or(Failure::NIL_ARGUMENT)?;
-    let times = call.lrange_to(0, last)?;
+    let entries = call.lrange_to(0, last)?;
     let begin = call.number(0);
-    let (mut latest, mut count) = (None, 0.0);
-    for time in times {
-        let (Some(time), Some(begin)) = (lua::number(&time), begin) else {
+    let mut times = Times {
+        latest: None,
+        earliest: None,
+        count: 0.0,
+    };
+    for entry in entries {
+        let (Some(time), Some(begin)) = (lua::number(&entry), begin) else {
             return Err(Failure::Lua("attempt to compare number with nil"));
         };
         // Not what is earlier, and not NaN.
@@ -98,13 +122,46 @@ pub fn get_3_6(call: &mut Call<'_>) -> Result<Answer, Failure> {
         ) {
             break;
         }
-        count += 1.0;
-        latest = latest.or(Some(time));
+        times.count += 1.0;
+        times.latest = times.latest.or(Some(time));
+        times.earliest = Some(
+            times
+                .earliest
+                .map_or(time, |earliest| lua::min(earliest, time)),
+        );
     }
-    // A table ends before its first nil.
-    Ok(match latest {
-        Some(latest) => Answer::numbers([latest, count]),
+    Ok(times)
+}
+
+/// A time and a count as numbers. A table ends before its first nil.
+fn numbers(time: Option<f64>, count: f64) -> Answer {
+    match time {
+        Some(time) => Answer::numbers([time, count]),
         None => Answer::Array(Vec::new()),
+    }
+}
+
+/// Up to 3.7. Replies the latest time of the window and how many there are, or an empty table.
+pub fn get_3_6(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let times = times(call)?;
+    Ok(numbers(times.latest, times.count))
+}
+
+/// 3.10 to 3.14, the same with the earliest time.
+pub fn get_3_10(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let times = times(call)?;
+    Ok(numbers(times.earliest, times.count))
+}
+
+/// 4, the same with its decimals, or nothing.
+pub fn get_4(call: &mut Call<'_>) -> Result<Answer, Failure> {
+    let times = times(call)?;
+    Ok(match times.earliest {
+        Some(earliest) => Answer::Array(vec![
+            Answer::Bulk(lua::text(earliest)),
+            Answer::number(times.count),
+        ]),
+        None => Answer::Nil,
     })
 }
 

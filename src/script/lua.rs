@@ -46,6 +46,16 @@ pub fn integer(number: f64) -> i64 {
     }
 }
 
+/// `math.max`: the first number unless the second is greater, so that a first NaN stays.
+pub fn max(first: f64, second: f64) -> f64 {
+    if second > first { second } else { first }
+}
+
+/// `math.min`: the first number unless the second is less, so that a first NaN stays.
+pub fn min(first: f64, second: f64) -> f64 {
+    if second < first { second } else { first }
+}
+
 /// C's `%.*g`: `digits` significant ones without trailing zeros, with an exponent below 10^-4 and where they end
 /// before the point.
 fn general(number: f64, digits: usize) -> String {
@@ -134,6 +144,13 @@ mod tests {
             assert_eq!(super::text(number), text.as_bytes());
             assert_eq!(super::argument(number), argument.as_bytes());
         }
+    }
+
+    #[test]
+    fn the_first_of_two_stays_unless_the_second_is_beyond_it() {
+        assert_eq!((max(1.0, 2.0), min(1.0, 2.0)), (2.0, 1.0));
+        assert!(max(f64::NAN, 1.0).is_nan() && min(f64::NAN, 1.0).is_nan());
+        assert_eq!((max(1.0, f64::NAN), min(1.0, f64::NAN)), (1.0, 1.0));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn limit(call: &mut Call<'_>) -> Result<Answer, Failure> {
         Some(text) => lua::number(&text).ok_or(NO_NUMBER)?,
         None => now,
     };
-    let arrival = arrival.max(now);
+    let arrival = lua::max(arrival, now);
     let next = arrival + increment;
     let difference = now - (next - burst_offset);
     let remaining = (difference / interval).floor();

@@ -49,7 +49,7 @@ impl State {
             ))?,
             None => now,
         };
-        let arrival = arrival.max(now);
+        let arrival = lua::max(arrival, now);
         Ok(Self {
             interval,
             burst_offset,

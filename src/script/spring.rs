@@ -27,8 +27,8 @@ pub fn take(call: &mut Call<'_>) -> Result<Answer, Failure> {
     };
     let tokens = call.get_number(TOKENS)?.unwrap_or(capacity);
     let refreshed = call.get_number(TIMESTAMP)?.unwrap_or(0.0);
-    let passed = (now - refreshed).max(0.0);
-    let filled = (tokens + passed * rate).min(capacity);
+    let passed = lua::max(0.0, now - refreshed);
+    let filled = lua::min(capacity, tokens + passed * rate);
     let asked = call
         .number(3)
         .ok_or(Failure::Lua("attempt to compare nil with number"))?;

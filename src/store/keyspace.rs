@@ -259,8 +259,13 @@ impl Store {
         }
     }
 
-    /// Removes a key; true if it existed at `now`. `None` if somebody waits at it: then it is left as it is.
-    pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> Option<bool> {
+    /// Removes a key; true if it existed at `now`.
+    pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
+        self.remove_then(database, key, now, |_| {})
+    }
+
+    /// As [`Self::remove`]; `None` if somebody waits at the key, which is left as it is then.
+    pub fn remove_unless_waited(&self, database: u8, key: &[u8], now: Timestamp) -> Option<bool> {
         self.with_value(database, key, now, |value| {
             let is_waited = matches!(value, Value::Limit(entry) if entry.is_waited());
             (!is_waited).then(|| self.take_out(database, key, value))
@@ -272,7 +277,7 @@ impl Store {
         !std::mem::take(value).is_absent()
     }
 
-    /// As [`Self::remove`], whoever waits; calls `f` with what is left before anybody else sees it.
+    /// As [`Self::remove`]; calls `f` with what is left before anybody else sees it.
     pub fn remove_then(
         &self,
         database: u8,
@@ -330,7 +335,7 @@ impl Store {
     fn clear_keys(&self, database: u8, now: Timestamp) {
         if self.watches.any() {
             for key in self.watches.watched(database) {
-                self.remove_then(database, key.as_bytes(), now, |_| {});
+                self.remove(database, key.as_bytes(), now);
             }
         }
         if let Some(shards) = self.existing(database) {

@@ -148,7 +148,7 @@ impl<C> Waiting<C> {
         let home = (database, Key::new(key));
         self.settle(store, std::slice::from_ref(&home), now, go);
         let Some(line) = self.lines.find(&home) else {
-            return store.remove_then(database, key, now, |_| {});
+            return store.remove(database, key, now);
         };
         let existed = store.remove_then(database, key, now, |value| {
             let line = &self.lines[line];
