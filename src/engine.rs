@@ -11,6 +11,7 @@ use crate::core::units::{MICROSECOND, MILLISECOND, SECOND};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
+use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
@@ -66,6 +67,7 @@ impl Engine {
             store,
             scripts: Registry::default(),
             clients: Clients::default(),
+            hub: Hub::default(),
             metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             requests: Requests::default(),
@@ -93,7 +95,7 @@ impl Engine {
         output: &mut Vec<u8>,
         tally: &mut Tally,
     ) -> &'static str {
-        let start = output.len();
+        connection.reply_start = output.len();
         let (name, result) = match dispatch::check(connection, arguments) {
             Ok(Step::Run(spec)) => {
                 pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
@@ -136,12 +138,13 @@ impl Engine {
         }
         // What is still to be done replies when it has ended.
         if connection.pending.is_none() {
-            dispatch::apply_reply_mode(connection, output, start);
+            dispatch::apply_reply_mode(connection, output);
         }
         name
     }
 
-    /// A connection has ended: its watches and MONITOR end, and the leases that are bound to it are released.
+    /// A connection has ended: its watches, its subscriptions and MONITOR end, and the leases that are bound to it are
+    /// released.
     pub fn leave(&self, connection: &mut Connection) {
         if connection.client.labels.read().monitors {
             self.shared.clients.monitors.remove(connection.client.id);
@@ -149,6 +152,10 @@ impl Engine {
         let store = &self.shared.store;
         if let Some(watch) = connection.watch.take() {
             store.unwatch(&watch);
+        }
+        if !connection.subscriptions.is_empty() {
+            let mut changes = self.shared.hub.change();
+            changes.unsubscribe_all(&connection.client, &mut connection.subscriptions);
         }
         if connection.bound.is_empty() {
             return;

@@ -126,7 +126,7 @@ impl Session {
         input: &mut BytesMut,
         output: &mut Vec<u8>,
     ) -> Flow {
-        let start = output.len();
+        self.connection.reply_start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match completion {
             Completion::Done => reply.ok(),
@@ -137,7 +137,7 @@ impl Session {
             }
             Completion::Answer(answer) => reply.append(&answer),
         }
-        dispatch::apply_reply_mode(&mut self.connection, output, start);
+        dispatch::apply_reply_mode(&mut self.connection, output);
         self.receive(input, output)
     }
 
@@ -149,14 +149,6 @@ impl Session {
             .active_at_ns
             .store(connection.ran_until.as_ns(), Relaxed);
         client.database.store(connection.database, Relaxed);
-        client.protocol.store(
-            if connection.protocol == crate::protocol::Protocol::Resp3 {
-                3
-            } else {
-                2
-            },
-            Relaxed,
-        );
         let queued = connection
             .transaction
             .as_ref()

@@ -70,6 +70,12 @@ fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Er
     if !spec.arity.accepts(arguments.len()) {
         return Err(Error::Arity(spec.lower_name().into()));
     }
+    if connection.is_listening() && !spec.flags.has(Flags::WHILE_SUBSCRIBED) {
+        return Err(Error::redis(format!(
+            "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+            spec.lower_name()
+        )));
+    }
     if connection.transaction.is_none() || spec.flags.has(Flags::IN_MULTI) {
         return Ok(Step::Run(spec));
     }
@@ -162,6 +168,7 @@ pub fn run(
         context.reply.truncate(start);
         write_error(&mut context.reply, context.tally, &error);
     }
+    shared.deliver_events();
     observe::ran(spec, shared, connection, arguments, tally, began, failed);
 }
 
@@ -173,9 +180,10 @@ pub fn write_error(reply: &mut Reply<'_>, tally: &mut Tally, error: impl Display
     tally.error(&reply.written()[start + 1..]);
 }
 
-/// Drops the reply written from `start` on if the client wants none, and steps its mode. Once a command,
-/// when its reply is complete.
-pub fn apply_reply_mode(connection: &mut Connection, output: &mut Vec<u8>, start: usize) {
+/// Drops the reply written from [`Connection::reply_start`] on if the client wants none, and steps its mode. Once a
+/// command, when its reply is complete.
+pub fn apply_reply_mode(connection: &mut Connection, output: &mut Vec<u8>) {
+    let start = connection.reply_start;
     match connection.replies {
         Replies::On => {}
         Replies::Off => output.truncate(start),

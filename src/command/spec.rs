@@ -123,6 +123,8 @@ pub enum Group {
     Server,
     /// MULTI and what goes with it.
     Transactions,
+    /// Publish and subscribe.
+    PubSub,
     /// Hashes.
     Hash,
     /// Lists.
@@ -135,7 +137,7 @@ pub enum Group {
 
 impl Group {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::RateLimit,
         Self::Generic,
         Self::String,
@@ -144,6 +146,7 @@ impl Group {
         Self::SortedSet,
         Self::Connection,
         Self::Transactions,
+        Self::PubSub,
         Self::Scripting,
         Self::Server,
     ];
@@ -156,6 +159,7 @@ impl Group {
             Self::String => "Plain strings and counters",
             Self::Connection => "The connection",
             Self::Transactions => "Transactions",
+            Self::PubSub => "Publish and subscribe",
             Self::Hash => "Hashes",
             Self::List => "Lists",
             Self::SortedSet => "Sorted sets",
@@ -172,6 +176,7 @@ impl Group {
             Self::String => Some("string"),
             Self::Connection => Some("connection"),
             Self::Transactions => Some("transaction"),
+            Self::PubSub => Some("pubsub"),
             Self::Hash => Some("hash"),
             Self::List => Some("list"),
             Self::SortedSet => Some("sortedset"),
@@ -189,6 +194,7 @@ impl Group {
             Self::Connection => "connection",
             Self::Server => "server",
             Self::Transactions => "transactions",
+            Self::PubSub => "pubsub",
             Self::Hash => "hash",
             Self::List => "list",
             Self::SortedSet => "sorted-set",

@@ -3,6 +3,7 @@
 use super::collections::{hash, list, sorted_set};
 use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, object, rename, scan, ttl};
+use super::pubsub::{inspect, publish, subscribe};
 use super::ratelimit::{
     charge, dialects, leases, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
 };
@@ -128,6 +129,16 @@ pub static COMMANDS: &[&Spec] = &[
     &transaction::DISCARD,
     &transaction::WATCH,
     &transaction::UNWATCH,
+    // Publish and subscribe.
+    &publish::PUBLISH,
+    &subscribe::SUBSCRIBE,
+    &subscribe::UNSUBSCRIBE,
+    &subscribe::PSUBSCRIBE,
+    &subscribe::PUNSUBSCRIBE,
+    &publish::SPUBLISH,
+    &subscribe::SSUBSCRIBE,
+    &subscribe::SUNSUBSCRIBE,
+    &inspect::SPEC,
     // Scripts.
     &eval::EVAL,
     &eval::EVALSHA,

@@ -5,6 +5,7 @@
 use super::context::Context;
 use super::dispatch;
 use super::error::Error;
+use super::pubsub::write_messages;
 use super::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::protocol::Arguments;
 use std::sync::atomic::Ordering::Relaxed;
@@ -90,6 +91,8 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         context.reply.null_array();
         return Ok(());
     }
+    write_messages(context);
+    context.connection.executing = true;
     context.reply.array(transaction.queue.len());
     let (start, mut one) = (context.reply.position(), Vec::new());
     for (spec, arguments) in &transaction.queue {
@@ -111,6 +114,7 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
             context.reply.error("ERR the replies of one EXEC must be at most 64 MiB; the command ran, and this one is left out");
         }
     }
+    context.connection.executing = false;
     context.reply.set_protocol(context.connection.protocol);
     Ok(())
 }

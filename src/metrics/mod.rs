@@ -87,6 +87,7 @@ pub struct Metrics {
     denied: AtomicU64,
     connections: AtomicU64,
     rejected_connections: AtomicU64,
+    overruns: AtomicU64,
     forgotten_keys: AtomicU64,
     received_bytes: AtomicU64,
     sent_bytes: AtomicU64,
@@ -116,6 +117,8 @@ pub struct Totals {
     pub connections: u64,
     /// Connections refused because there were too many.
     pub rejected_connections: u64,
+    /// Connections cut off since they did not read their messages.
+    pub overruns: u64,
     /// Keys that have gone by themselves.
     pub forgotten_keys: u64,
     /// Bytes read from all connections.
@@ -164,6 +167,11 @@ impl Metrics {
         self.rejected_connections.fetch_add(1, Relaxed);
     }
 
+    /// A connection was cut off since it did not read its messages.
+    pub fn overran(&self) {
+        self.overruns.fetch_add(1, Relaxed);
+    }
+
     /// A connection has read bytes.
     pub fn received(&self, bytes: usize) {
         self.received_bytes.fetch_add(bytes as u64, Relaxed);
@@ -198,6 +206,7 @@ impl Metrics {
             denied: self.denied.load(Relaxed),
             connections: self.connections.load(Relaxed),
             rejected_connections: self.rejected_connections.load(Relaxed),
+            overruns: self.overruns.load(Relaxed),
             forgotten_keys: self.forgotten_keys.load(Relaxed),
             received_bytes: self.received_bytes.load(Relaxed),
             sent_bytes: self.sent_bytes.load(Relaxed),
@@ -224,6 +233,7 @@ impl Metrics {
             &self.denied,
             &self.connections,
             &self.rejected_connections,
+            &self.overruns,
             &self.forgotten_keys,
             &self.received_bytes,
             &self.sent_bytes,

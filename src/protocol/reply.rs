@@ -13,6 +13,16 @@ pub enum Protocol {
     Resp3,
 }
 
+impl Protocol {
+    /// Its number: 2 or 3.
+    pub const fn version(self) -> u8 {
+        match self {
+            Self::Resp2 => 2,
+            Self::Resp3 => 3,
+        }
+    }
+}
+
 /// Writes replies behind what a buffer already holds.
 ///
 /// Each method writes one value. An aggregate ([`array`](Self::array), [`map`](Self::map), [`set`](Self::set),

@@ -29,6 +29,15 @@ impl Call<'_> {
         Ok(text.map(|text| text.with_bytes(<[u8]>::to_vec)))
     }
 
+    /// The values of `HGETALL`.
+    pub fn hvalues(&mut self, key: usize) -> Result<Vec<Vec<u8>>, Failure> {
+        let hash = hash::get(self.key(key)?.as_ref())?;
+        let values = hash.into_iter().flat_map(|hash| hash.iter());
+        Ok(values
+            .map(|(_, text)| text.with_bytes(<[u8]>::to_vec))
+            .collect())
+    }
+
     /// `HSET`.
     pub fn hset(&mut self, key: usize, pairs: &[(&[u8], &[u8])]) -> Result<(), Failure> {
         let pairs: Result<Vec<_>, _> = pairs

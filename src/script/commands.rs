@@ -104,6 +104,15 @@ impl Call<'_> {
         Ok(Expiry::At(deadline.ok_or_else(|| invalid_expiry(command))?))
     }
 
+    /// `PXAT` of a command that sets.
+    pub fn expiry_at(&self, ms: &[u8], command: &str) -> Result<Expiry, Failure> {
+        let at = integer(ms)?;
+        if at <= 0 {
+            return Err(invalid_expiry(command));
+        }
+        Ok(Expiry::At(Deadline::at_ms(at)))
+    }
+
     /// `RENAME` of a key that exists.
     pub fn rename(&mut self, from: usize, to: usize) -> Result<(), Failure> {
         let value = self.key(from)?.take();

@@ -27,8 +27,10 @@ mod rate_limit_redis;
 mod rate_limiter_flexible;
 mod redis_gcra;
 mod redis_rate;
+mod rueidislimiter;
 mod spring;
 mod throttled;
+mod traefik;
 mod ulule;
 
 use crate::core::units::Timestamp;

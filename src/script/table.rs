@@ -4,7 +4,8 @@ use super::Script;
 use super::{
     async_ratelimiter, bucket4j, django_redis, fastapi_limiter, fastify, kong, laravel,
     laravel_duration, limits, limits_moving, locks, nest, pyrate_limiter, rate_limit_redis,
-    rate_limiter_flexible, redis_gcra, redis_rate, spring, throttled, ulule,
+    rate_limiter_flexible, redis_gcra, redis_rate, rueidislimiter, spring, throttled, traefik,
+    ulule,
 };
 
 /// Every script that is known, by family.
@@ -26,8 +27,10 @@ static FAMILIES: &[&[Script]] = &[
     rate_limiter_flexible::SCRIPTS,
     redis_gcra::SCRIPTS,
     redis_rate::SCRIPTS,
+    rueidislimiter::SCRIPTS,
     spring::SCRIPTS,
     throttled::SCRIPTS,
+    traefik::SCRIPTS,
     ulule::SCRIPTS,
 ];
 

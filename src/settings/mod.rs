@@ -18,8 +18,8 @@ mod table;
 pub use level::LogLevel;
 pub use table::SetError;
 pub(crate) use table::{
-    BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, SECONDS_MAX,
-    SLOWLOG_LEN_LIMIT, max_pause, save, slower_than, yes_no,
+    BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
+    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, max_pause, save, slower_than, yes_no,
 };
 use table::{Change, ROWS, find};
 
@@ -58,6 +58,8 @@ pub struct Initial {
     pub protected_mode: bool,
     /// Replies a connection may have waiting, in bytes, before it is made to read them.
     pub client_output_limit: u64,
+    /// Messages a connection may have waiting, in bytes, before it is cut off.
+    pub pubsub_output_limit: u64,
     /// A command that takes so many microseconds goes into the slow log; -1 for none.
     pub slowlog_slower_than_us: i64,
     /// Most entries of the slow log.
@@ -85,6 +87,7 @@ impl Default for Initial {
             max_bookings: 100_000,
             protected_mode: true,
             client_output_limit: 1024 * 1024,
+            pubsub_output_limit: 32 * 1024 * 1024,
             slowlog_slower_than_us: 10_000,
             slowlog_len_max: 128,
             latency_threshold_ms: 0,
@@ -107,6 +110,7 @@ pub struct Settings {
     max_bookings: AtomicU64,
     protected_mode: AtomicBool,
     client_output_limit: AtomicU64,
+    pubsub_output_limit: AtomicU64,
     slowlog_slower_than_us: AtomicI64,
     slowlog_len_max: AtomicU64,
     latency_threshold_ms: AtomicU64,
@@ -127,6 +131,7 @@ impl Settings {
             max_bookings: initial.max_bookings.into(),
             protected_mode: initial.protected_mode.into(),
             client_output_limit: initial.client_output_limit.into(),
+            pubsub_output_limit: initial.pubsub_output_limit.into(),
             slowlog_slower_than_us: initial.slowlog_slower_than_us.into(),
             slowlog_len_max: initial.slowlog_len_max.into(),
             latency_threshold_ms: initial.latency_threshold_ms.into(),
@@ -200,6 +205,11 @@ impl Settings {
         usize::try_from(self.client_output_limit.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
+    /// Messages a connection may have waiting, in bytes, before it is cut off.
+    pub fn pubsub_output_limit(&self) -> usize {
+        usize::try_from(self.pubsub_output_limit.load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
     /// Nanoseconds from which on a command goes into the slow log; `u64::MAX` for never.
     pub fn slowlog_slower_than_ns(&self) -> u64 {
         let us = u64::try_from(self.slowlog_slower_than_us.load(Relaxed));
@@ -267,6 +277,7 @@ impl Settings {
             Change::MaxBookings(most) => self.max_bookings.store(most, Relaxed),
             Change::ProtectedMode(on) => self.protected_mode.store(on, Relaxed),
             Change::ClientOutputLimit(bytes) => self.client_output_limit.store(bytes, Relaxed),
+            Change::PubsubOutputLimit(bytes) => self.pubsub_output_limit.store(bytes, Relaxed),
             Change::SlowlogSlowerThan(us) => self.slowlog_slower_than_us.store(us, Relaxed),
             Change::SlowlogMaxLen(most) => self.slowlog_len_max.store(most, Relaxed),
             Change::LatencyThreshold(ms) => self.latency_threshold_ms.store(ms, Relaxed),

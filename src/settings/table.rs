@@ -15,7 +15,9 @@ pub const MAXCLIENTS_MAX: u64 = 1_000_000;
 pub const SECONDS_MAX: u64 = 315_360_000;
 /// Least bytes of `client-output-limit`: below it every large reply would be cut into shreds.
 pub const OUTPUT_LIMIT_MIN: u64 = 4 * 1024;
-/// Most bytes of `client-output-limit`, per connection.
+/// Least bytes of `pubsub-output-limit`: one message of the longest kind (1 MiB) fits beside another.
+pub const PUBSUB_OUTPUT_LIMIT_MIN: u64 = 2 * 1024 * 1024;
+/// Most bytes of `client-output-limit` and of `pubsub-output-limit`, per connection.
 pub const OUTPUT_LIMIT_MAX: u64 = 1024 * 1024 * 1024;
 /// Most milliseconds and microseconds of the two thresholds of slowness: a day.
 pub const MS_MAX: u64 = 86_400_000;
@@ -36,6 +38,7 @@ pub(super) enum Change {
     MaxBookings(u64),
     ProtectedMode(bool),
     ClientOutputLimit(u64),
+    PubsubOutputLimit(u64),
     SlowlogSlowerThan(i64),
     SlowlogMaxLen(u64),
     LatencyThreshold(u64),
@@ -51,8 +54,8 @@ pub(super) struct Row {
     pub(super) parse: Option<Parse>,
 }
 
-/// The table. `appendonly` and the two about memory are what tools ask Redis for; their answers are
-/// true of this server.
+/// The table. `appendonly`, `client-output-buffer-limit` and the two about memory are what tools ask Redis for;
+/// their answers are true of this server.
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "appendonly",
@@ -62,6 +65,14 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "bind",
         get: |s| text(addresses(&s.fixed.bind)),
+        parse: None,
+    },
+    Row {
+        name: "client-output-buffer-limit",
+        get: |s| {
+            let bytes = s.pubsub_output_limit();
+            text(format!("normal 0 0 0 slave 0 0 0 pubsub {bytes} 0 0"))
+        },
         parse: None,
     },
     Row {
@@ -134,6 +145,13 @@ pub(super) const ROWS: &[Row] = &[
         name: "protected-mode",
         get: |s| text(if s.protected_mode() { "yes" } else { "no" }),
         parse: Some(|value| yes_no(value).map(Change::ProtectedMode)),
+    },
+    Row {
+        name: "pubsub-output-limit",
+        get: |s| text(s.pubsub_output_limit()),
+        parse: Some(|value| {
+            integer(value, PUBSUB_OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::PubsubOutputLimit)
+        }),
     },
     Row {
         name: "requirepass",

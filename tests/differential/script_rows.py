@@ -311,6 +311,18 @@ def kong(world):
     return KONG_SYNC, [world.key()], [world.draw.choice([b"1", b"5", b"-1", b"0"]), number(4_000_000_000 + world.draw.randint(0, 1000))]
 
 
+def traefik(world):
+    now = number(int(world.pass_s(3) * 1_000_000))
+    rate, burst, wait = world.draw.choice([b"1e-06", b"0.000002", b"0.5"]), world.few(4), world.draw.choice([b"0", b"500000", b"2000000"])
+    return world.draw.choice(TRAEFIK), [world.key()], [rate, burst, world.span_s(), now, wait]
+
+
+def rueidislimiter(world):
+    now = int(world.pass_s(3) * 1000)
+    key = world.key()
+    return RUEIDISLIMITER, [key, key + b":ex"], [world.draw.choice([b"1", b"2", b"0"]), number(4_000_000_000_000 + now % 5000), number(now)]
+
+
 RATE_ALLOW_N, RATE_AT_MOST = "f52a5b566060d79fd321d695df55bc918339c4aa", "054143318f521948424aa25df61d7f7ba835a9d7"
 ULULE, ULULE_PEEK = "f74233f556d3f99c50b61169cf8aa8d5deb63fb2", "566f5c6a17e5fddb9a10bf389f754edd0d899c61"
 THROTTLED = "ebd682e30de074a6919bde872b507734c7c3ebe5"
@@ -325,3 +337,7 @@ Row("throttled (Go)", [THROTTLED], throttled, spans=(2,), says=b"key does not ex
 Row("bucket4j", BUCKET4J, bucket4j, spans=(1, 2), packaged=False)
 Row("Spring Cloud Gateway", [SPRING], spring, keys=("{a}.tokens", "{a}.timestamp"), packaged=False)
 Row("Kong rate-limiting", [KONG_USAGE, KONG_SYNC], kong, spans=(0, 1), packaged=False)
+TRAEFIK = ["3d93177e9b9a18f241edddc8d7e7fa1c47ae4eb6", "a82138cfb0cc9aa6e05d666c1f912744aefbe711"]
+RUEIDISLIMITER = "1e1bbf02a27d9ef5fb53afd337a22928e4e748f5"
+Row("Traefik 3", TRAEFIK, traefik, spans=(2,), packaged=False)
+Row("rueidislimiter", [RUEIDISLIMITER], rueidislimiter, spans=(1,), packaged=False)

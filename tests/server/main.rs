@@ -6,6 +6,7 @@ mod connections;
 mod harness;
 mod limits;
 mod monitor;
+mod pubsub;
 mod start;
 mod stop;
 mod tools;

@@ -2,8 +2,9 @@
 
 use crate::command::context::Context;
 use crate::command::error::Error;
+use crate::command::help;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
-use crate::command::{glob, help};
+use crate::glob;
 use crate::protocol::Arguments;
 use crate::settings::Settings;
 

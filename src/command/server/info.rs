@@ -11,6 +11,7 @@ use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Group, Spec};
 use crate::core::units::SECOND;
 use crate::protocol::Arguments;
+use crate::pubsub::Kind;
 use crate::store::DATABASES_MAX;
 use std::fmt::{Display, Write as _};
 use std::sync::Arc;
@@ -135,6 +136,8 @@ fn clients(lines: &mut Lines, context: &Context<'_>) {
     lines.line("blocked_clients", 0);
     let tracks = |client: &&Arc<Client>| client.labels.read().tracking.is_some();
     lines.line("tracking_clients", connected.iter().filter(tracks).count());
+    let subscribed = connected.iter().filter(|client| client.is_subscribed());
+    lines.line("pubsub_clients", subscribed.count());
     lines.line("watching_clients", watchers);
     lines.line("total_watched_keys", watched);
 }
@@ -201,8 +204,12 @@ fn statistics(lines: &mut Lines, context: &Context<'_>) {
     lines.line("rejected_connections", totals.rejected_connections);
     lines.line("expired_keys", totals.forgotten_keys);
     lines.line("evicted_keys", 0);
-    lines.line("pubsub_channels", 0);
-    lines.line("pubsub_patterns", 0);
+    let hub = &context.shared.hub;
+    lines.line("pubsub_channels", hub.count(Kind::Channel));
+    lines.line("pubsub_patterns", hub.count(Kind::Pattern));
+    lines.line("pubsubshard_channels", hub.count(Kind::Shard));
+    let overruns = totals.overruns;
+    lines.line("client_output_buffer_limit_disconnections", overruns);
     lines.line("total_error_replies", totals.errors);
 }
 
