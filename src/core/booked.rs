@@ -226,6 +226,15 @@ impl Booked {
             fraction: 0,
         }
     }
+
+    /// The wait from now until a slot; zero if it has passed.
+    pub fn wait_until(&self, slot: Slot, now: Timestamp) -> Wait {
+        let permits = self.bucket.limit.rate().permits();
+        if slot.at < now || slot.fraction >= permits {
+            return Wait::from_ns(u128::from(slot.rounded_up().since(now)));
+        }
+        Wait::quotient(u128::from(slot.fraction), permits).plus_ns(slot.at.since(now))
+    }
 }
 
 /// A cost to be booked.
@@ -233,7 +242,7 @@ impl Booked {
 pub struct Charge {
     /// Permits.
     pub cost: u64,
-    /// When it goes, from now; not before [`Booked::earliest`].
+    /// When it goes, from now: at an instant at which it may.
     pub wait: Wait,
     /// The ticket it is booked under; 0 for none.
     pub ticket: u64,

@@ -10,22 +10,29 @@ pub mod decision;
 pub mod draft;
 pub mod entry;
 pub mod gcra;
+pub mod joint;
 pub mod leases;
 pub mod limit;
 pub mod log;
 pub mod number;
 pub mod pause;
+mod seen;
 pub mod sliding;
 pub mod slow;
 pub mod state;
 pub mod timeline;
 pub mod units;
+pub mod waited;
 pub mod wide;
 pub mod window;
 
 #[cfg(test)]
 mod carry_tests;
 #[cfg(test)]
+mod planned_tests;
+#[cfg(test)]
 mod test_booking;
 #[cfg(test)]
 mod test_key;
+#[cfg(test)]
+mod waited_tests;
