@@ -178,10 +178,7 @@ impl World {
     pub fn advance_to(&mut self, to: i128) -> Vec<Answer> {
         let mut answers = Vec::new();
         self.settle();
-        loop {
-            let Some(at) = self.next_due().filter(|at| *at <= to) else {
-                break;
-            };
+        while let Some(at) = self.next_due().filter(|at| *at <= to) {
             // One after the other, each from a plan of its own: of the nanosecond before, since a slot may lie inside
             // the one that ends now.
             self.now = self.now.max(at - 1);
