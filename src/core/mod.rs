@@ -6,18 +6,22 @@
 
 pub mod booked;
 pub mod bucket;
+pub mod course;
 pub mod decision;
 pub mod draft;
 pub mod entry;
 pub mod gcra;
 pub mod limit;
+pub mod line;
 pub mod log;
 pub mod number;
 pub mod pause;
 pub mod sliding;
 pub mod slow;
 pub mod state;
+pub mod sums;
 pub mod timeline;
+pub mod tree;
 pub mod units;
 pub mod wide;
 pub mod window;
@@ -30,3 +34,5 @@ mod planned_tests;
 mod test_booking;
 #[cfg(test)]
 mod test_key;
+#[cfg(test)]
+mod test_walk;
