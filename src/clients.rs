@@ -1,11 +1,15 @@
 //! Who is connected: what `CLIENT LIST` shows and `CLIENT KILL` reaches.
 
+mod monitors;
+
 use crate::core::units::Timestamp;
 use crate::mailbox::{Full, Mailbox};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+pub use monitors::Monitors;
 
 /// Wakes the task of a connection, so that it looks at [`Client::is_killed`] and into its mailbox.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
@@ -22,7 +26,7 @@ pub struct Client {
     pub connected_at: Timestamp,
     /// The database it is on.
     pub database: AtomicU8,
-    /// 2 or 3.
+    /// 2 or 3; its messages are encoded in it.
     pub protocol: AtomicU8,
     /// When it last sent a command, in nanoseconds since the epoch.
     pub active_at_ns: AtomicU64,
@@ -30,12 +34,19 @@ pub struct Client {
     pub queued_plus_one: AtomicU64,
     /// Keys it watches.
     pub watching: AtomicU64,
+    /// Channels it is subscribed to.
+    pub channels: AtomicUsize,
+    /// Patterns it is subscribed to.
+    pub patterns: AtomicUsize,
+    /// Shard channels it is subscribed to.
+    pub shard_channels: AtomicUsize,
     /// The command it last sent.
     pub last_command: Mutex<&'static str>,
     /// What it says of itself.
     pub labels: RwLock<Labels>,
     mailbox: Mailbox,
     killed: AtomicBool,
+    overrun: AtomicBool,
     wake: Wake,
 }
 
@@ -52,6 +63,34 @@ pub struct Labels {
     pub no_evict: bool,
     /// `CLIENT NO-TOUCH`.
     pub no_touch: bool,
+    /// `CLIENT TRACKING`.
+    pub tracking: Option<Tracking>,
+    /// `MONITOR`.
+    pub monitors: bool,
+}
+
+/// What a client asked to be told of changed keys.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Tracking {
+    /// The connection that is to be told instead; 0 for this one.
+    pub redirect: u64,
+    /// Of all keys that begin with a prefix.
+    pub broadcast: bool,
+    /// The prefixes.
+    pub prefixes: Vec<Vec<u8>>,
+    /// Only of keys that it names one by one.
+    pub opt_in: bool,
+    /// Of all but keys that it names one by one.
+    pub opt_out: bool,
+    /// Not of its own changes.
+    pub no_loop: bool,
+}
+
+impl Tracking {
+    /// True if the connection that is to be told has gone.
+    pub fn is_broken(&self, clients: &Clients) -> bool {
+        self.redirect != 0 && clients.find(self.redirect).is_none()
+    }
 }
 
 impl Client {
@@ -68,13 +107,21 @@ impl Client {
             Ok(true) => (self.wake)(),
             // It was woken for the first one.
             Ok(false) => {}
-            Err(Full) => self.kill(),
+            Err(Full) => {
+                self.overrun.store(true, Relaxed);
+                self.kill();
+            }
         }
     }
 
-    /// Moves the messages that wait to the end of `output`.
+    /// Moves all messages that wait to the end of `output`.
     pub fn take_messages(&self, output: &mut Vec<u8>) {
-        self.mailbox.take_messages(output);
+        self.mailbox.take_messages(output, usize::MAX);
+    }
+
+    /// Moves as many to the end of `output` as make it `enough` bytes long; true if some are left.
+    pub fn take_some_messages(&self, output: &mut Vec<u8>, enough: usize) -> bool {
+        self.mailbox.take_messages(output, enough)
     }
 
     /// Ends the wait of a command with its whole reply, encoded in the client's protocol.
@@ -92,6 +139,22 @@ impl Client {
     pub fn is_killed(&self) -> bool {
         self.killed.load(Relaxed)
     }
+
+    /// True if it was cut off since it did not read its messages.
+    pub fn is_overrun(&self) -> bool {
+        self.overrun.load(Relaxed)
+    }
+
+    /// True if it waits for messages: subscribed, or a monitor.
+    pub fn listens(&self) -> bool {
+        self.is_subscribed() || self.labels.read().monitors
+    }
+
+    /// True if it is subscribed to anything.
+    pub fn is_subscribed(&self) -> bool {
+        let counts = [&self.channels, &self.patterns, &self.shard_channels];
+        counts.iter().any(|count| count.load(Relaxed) > 0)
+    }
 }
 
 /// All connections.
@@ -99,6 +162,8 @@ impl Client {
 pub struct Clients {
     last_id: AtomicU64,
     connected: RwLock<BTreeMap<u64, Arc<Client>>>,
+    /// Those of them that are sent every command.
+    pub monitors: Monitors,
 }
 
 impl Clients {
@@ -114,10 +179,14 @@ impl Clients {
             active_at_ns: AtomicU64::new(now.as_ns()),
             queued_plus_one: AtomicU64::new(0),
             watching: AtomicU64::new(0),
+            channels: AtomicUsize::new(0),
+            patterns: AtomicUsize::new(0),
+            shard_channels: AtomicUsize::new(0),
             last_command: Mutex::new("NULL"),
             labels: RwLock::default(),
             mailbox: Mailbox::default(),
             killed: AtomicBool::new(false),
+            overrun: AtomicBool::new(false),
             wake,
         });
         self.connected.write().insert(client.id, client.clone());

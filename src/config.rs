@@ -48,6 +48,10 @@ pub struct Config {
     #[arg(long, env = "TOLLGATE_CLIENT_OUTPUT_LIMIT", value_name = "BYTES", default_value = "1mb", value_parser = output_limit, help_heading = "Network")]
     pub client_output_limit: u64,
 
+    /// Bytes of messages one subscriber may have waiting before it is cut off (units: kb, mb, gb)
+    #[arg(long, env = "TOLLGATE_PUBSUB_OUTPUT_LIMIT", value_name = "BYTES", default_value = "32mb", value_parser = pubsub_output_limit, help_heading = "Network")]
+    pub pubsub_output_limit: u64,
+
     /// Worker threads [default: one for each core]
     #[arg(long, env = "TOLLGATE_THREADS", value_name = "N", value_parser = range(1, THREADS_MAX), help_heading = "Network")]
     pub threads: Option<u64>,
@@ -108,6 +112,18 @@ pub struct Config {
         help_heading = "Limits"
     )]
     pub policies: Option<PathBuf>,
+
+    /// Microseconds from which on a command goes into SLOWLOG; 0 all of them, -1 none
+    #[arg(long, env = "TOLLGATE_SLOWLOG_LOG_SLOWER_THAN", value_name = "MICROSECONDS", default_value = "10000", allow_hyphen_values = true, value_parser = |v: &str| settings::slower_than(v.as_bytes()), help_heading = "Logging")]
+    pub slowlog_log_slower_than: i64,
+
+    /// Most entries of SLOWLOG
+    #[arg(long, env = "TOLLGATE_SLOWLOG_MAX_LEN", value_name = "N", default_value_t = 128, value_parser = range(0, settings::SLOWLOG_LEN_LIMIT), help_heading = "Logging")]
+    pub slowlog_max_len: u64,
+
+    /// Milliseconds from which on something that holds others up is noted for LATENCY; 0 nothing
+    #[arg(long, env = "TOLLGATE_LATENCY_MONITOR_THRESHOLD", value_name = "MILLISECONDS", default_value_t = 0, value_parser = range(0, settings::MS_MAX), help_heading = "Logging")]
+    pub latency_monitor_threshold: u64,
 
     /// How much is logged: trace, debug, verbose, notice (info), warning (warn), error, nothing
     #[arg(long, env = "TOLLGATE_LOGLEVEL", value_name = "LEVEL", default_value = "notice", value_parser = log_level, help_heading = "Logging")]
@@ -190,6 +206,10 @@ impl Config {
             max_bookings: self.max_bookings,
             protected_mode: self.protected_mode,
             client_output_limit: self.client_output_limit,
+            pubsub_output_limit: self.pubsub_output_limit,
+            slowlog_slower_than_us: self.slowlog_log_slower_than,
+            slowlog_len_max: self.slowlog_max_len,
+            latency_threshold_ms: self.latency_monitor_threshold,
         })
     }
 }
@@ -332,6 +352,14 @@ fn output_limit(value: &str) -> Result<u64, String> {
     bytes(value)
         .filter(|bytes| (settings::OUTPUT_LIMIT_MIN..=settings::OUTPUT_LIMIT_MAX).contains(bytes))
         .ok_or_else(|| "a number of bytes from 4kb to 1gb".to_owned())
+}
+
+fn pubsub_output_limit(value: &str) -> Result<u64, String> {
+    bytes(value)
+        .filter(|bytes| {
+            (settings::PUBSUB_OUTPUT_LIMIT_MIN..=settings::OUTPUT_LIMIT_MAX).contains(bytes)
+        })
+        .ok_or_else(|| "a number of bytes from 2mb to 1gb".to_owned())
 }
 
 /// A number of bytes with Redis's units: `k`, `m`, `g` are powers of 1000, `kb`, `mb`, `gb` of 1024.

@@ -6,11 +6,14 @@ use crate::command::connection::Connection;
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::spec::Flags;
-use crate::core::units::{MICROSECOND, SECOND};
+use crate::command::table;
+use crate::core::units::{MICROSECOND, MILLISECOND, SECOND};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
+use crate::pubsub::Hub;
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::{Store, Sweep};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -31,15 +34,17 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn run<R>(&mut self, alone: bool, f: impl FnOnce() -> R) -> R {
+    /// Calls `f` inside the gate; it is told whether the gate was passed for it, and others may have run before.
+    fn run<R>(&mut self, alone: bool, f: impl FnOnce(bool) -> R) -> R {
         if alone {
             self.shared = None;
             let _guard = self.gate.write();
-            return f();
+            return f(true);
         }
+        let passed = self.shared.is_none();
         let gate = self.gate;
         self.shared.get_or_insert_with(|| gate.read());
-        f()
+        f(passed)
     }
 }
 
@@ -60,8 +65,10 @@ impl Engine {
             run_id: random_hex_digits(),
             settings,
             store,
+            scripts: Registry::default(),
             clients: Clients::default(),
-            metrics: Metrics::default(),
+            hub: Hub::default(),
+            metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             requests: Requests::default(),
         };
@@ -88,12 +95,16 @@ impl Engine {
         output: &mut Vec<u8>,
         tally: &mut Tally,
     ) -> &'static str {
-        let start = output.len();
+        connection.reply_start = output.len();
         let (name, result) = match dispatch::check(connection, arguments) {
             Ok(Step::Run(spec)) => {
-                pass.run(spec.flags.has(Flags::EXCLUSIVE), || {
-                    // Read inside the gate: whoever ran alone before has moved the clock by now.
-                    let now = self.shared.clock.now();
+                pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
+                    // Read inside the gate: whoever ran alone before has moved the clock by now. Behind another
+                    // command of the batch it was read when that had run.
+                    if passed {
+                        connection.ran_until = self.shared.clock.now();
+                    }
+                    let now = connection.ran_until;
                     dispatch::run(
                         spec,
                         &self.shared,
@@ -107,32 +118,74 @@ impl Engine {
                 (spec.name, Ok(()))
             }
             Ok(Step::Queue(spec)) => {
+                connection.ran_until = self.shared.clock.now();
                 let queued = dispatch::queue(connection, spec, arguments);
                 if queued.is_ok() {
                     Reply::new(output, connection.protocol).simple("QUEUED");
                 }
                 (spec.name, queued)
             }
-            Err(error) => ("NULL", Err(error)),
+            Err(error) => {
+                connection.ran_until = self.shared.clock.now();
+                if let Some(spec) = dispatch::named(arguments) {
+                    tally.rejected(spec.name);
+                }
+                ("NULL", Err(error))
+            }
         };
         if let Err(error) = result {
             dispatch::write_error(&mut Reply::new(output, connection.protocol), tally, &error);
         }
         // What is still to be done replies when it has ended.
         if connection.pending.is_none() {
-            dispatch::apply_reply_mode(connection, output, start);
+            dispatch::apply_reply_mode(connection, output);
         }
         name
     }
 
-    /// Forgets keys that have gone by themselves; see [`Store::sweep`].
+    /// A connection has ended: its watches, its subscriptions and MONITOR end, and the leases that are bound to it are
+    /// released.
+    pub fn leave(&self, connection: &mut Connection) {
+        if connection.client.labels.read().monitors {
+            self.shared.clients.monitors.remove(connection.client.id);
+        }
+        let store = &self.shared.store;
+        if let Some(watch) = connection.watch.take() {
+            store.unwatch(&watch);
+        }
+        if !connection.subscriptions.is_empty() {
+            let mut changes = self.shared.hub.change();
+            changes.unsubscribe_all(&connection.client, &mut connection.subscriptions);
+        }
+        if connection.bound.is_empty() {
+            return;
+        }
+        let client = connection.client.id;
+        let release = |_| {
+            connection
+                .bound
+                .release(store, client, self.shared.clock.now())
+        };
+        let writes = self.enter().run(false, release);
+        let mut tally = Tally::default();
+        tally.writes += writes;
+        self.shared.metrics.add(&tally);
+    }
+
+    /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.
     pub fn sweep(&self, sweep: Sweep, budget: usize) -> Sweep {
-        let sweep = self
-            .shared
-            .store
-            .sweep(sweep, budget, self.shared.clock.now());
-        self.shared.store.records.sweep(self.shared.clock.now());
-        self.shared.metrics.forgot(sweep.dropped);
+        let shared = &self.shared;
+        let began = shared.clock.now();
+        let sweep = shared.store.sweep(sweep, budget, began);
+        shared.store.records.sweep(began);
+        let ended = shared.clock.now();
+        if ended.since(began) >= shared.settings.latency_threshold_ns() {
+            let took_ms = ended.since(began) / MILLISECOND;
+            let latency = &shared.metrics.latency;
+            latency.add("expire-cycle", ended.as_ns() / SECOND, took_ms);
+        }
+        shared.metrics.forgot(sweep.dropped);
+        shared.metrics.sample(ended.as_ns());
         sweep
     }
 }

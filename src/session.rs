@@ -93,8 +93,9 @@ impl Session {
                     consumed += length;
                 }
                 Err(error) => {
-                    Reply::new(output, self.connection.protocol)
-                        .error_display(format_args!("ERR {error}"));
+                    let mut reply = Reply::new(output, self.connection.protocol);
+                    let error = format_args!("ERR {error}");
+                    dispatch::write_error(&mut reply, &mut tally, error);
                     consumed = input.len();
                     break Flow::Close;
                 }
@@ -111,7 +112,7 @@ impl Session {
         };
         drop(pass);
         input.advance(consumed);
-        engine.shared.metrics.add(tally);
+        engine.shared.metrics.add(&tally);
         if let Some(name) = last {
             self.publish(name);
         }
@@ -125,14 +126,18 @@ impl Session {
         input: &mut BytesMut,
         output: &mut Vec<u8>,
     ) -> Flow {
-        let start = output.len();
+        self.connection.reply_start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match completion {
             Completion::Done => reply.ok(),
-            Completion::Failed(text) => reply.error(&text),
+            Completion::Failed(text) => {
+                let mut tally = Tally::default();
+                dispatch::write_error(&mut reply, &mut tally, &text);
+                self.engine.shared.metrics.add(&tally);
+            }
             Completion::Answer(answer) => reply.append(&answer),
         }
-        dispatch::apply_reply_mode(&mut self.connection, output, start);
+        dispatch::apply_reply_mode(&mut self.connection, output);
         self.receive(input, output)
     }
 
@@ -142,16 +147,8 @@ impl Session {
         *client.last_command.lock() = last_command;
         client
             .active_at_ns
-            .store(self.engine.shared.clock.now().as_ns(), Relaxed);
+            .store(connection.ran_until.as_ns(), Relaxed);
         client.database.store(connection.database, Relaxed);
-        client.protocol.store(
-            if connection.protocol == crate::protocol::Protocol::Resp3 {
-                3
-            } else {
-                2
-            },
-            Relaxed,
-        );
         let queued = connection
             .transaction
             .as_ref()
@@ -162,8 +159,6 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(watch) = self.connection.watch.take() {
-            self.engine.shared.store.unwatch(&watch);
-        }
+        self.engine.leave(&mut self.connection);
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tollgate::core::entry::Entry;
 use tollgate::core::limit::{BucketLimit, Keeps, Limit, Rate};
 use tollgate::core::units::{SECOND, Timestamp};
+use tollgate::plain::{Data, Plain, Text, counter};
 use tollgate::store::{Key, Store, Sweep};
 
 const THREADS: usize = 64;
@@ -104,6 +105,55 @@ fn one_key_grants_exactly_its_capacity() {
             assert_eq!(granted, capacity);
             assert_eq!(remaining(&store, b"k", &limit), 0);
         }
+    });
+}
+
+#[test]
+fn no_step_of_a_counter_is_lost() {
+    under_watchdog(|| {
+        let store = Store::new();
+        together(THREADS, |_| {
+            for _ in 0..1_000 {
+                let count = |slot: &mut Option<Plain>| counter::add(slot, 1).unwrap();
+                store.with_plain(0, b"k", now(), count).unwrap();
+            }
+            0
+        });
+        let value = |slot: &mut Option<Plain>| counter::value::<i64>(slot);
+        let value = store.with_plain(0, b"k", now(), value).unwrap();
+        assert_eq!(value, Ok(THREADS as i64 * 1_000));
+    });
+}
+
+/// Writers set all keys to one number, in any order of the keys; who reads them sees one number.
+#[test]
+fn several_values_are_read_and_written_at_one_instant() {
+    under_watchdog(|| {
+        let store = Store::new();
+        let names: Vec<Vec<u8>> = (0..40).map(|name| vec![name]).collect();
+        together(THREADS, |thread| {
+            let mut keys: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+            keys.rotate_left(thread % names.len());
+            for round in 0..200 {
+                if thread % 2 == 0 {
+                    let number = (thread * 1_000 + round) as i64;
+                    let set = |slots: &mut [Option<Plain>]| {
+                        for slot in slots {
+                            *slot = Some(Plain::new(Data::Text(Text::from(number))));
+                        }
+                    };
+                    store.with_plains(0, &keys, now(), set).unwrap();
+                    continue;
+                }
+                let mut seen = Vec::new();
+                store.read_many(0, &keys, now(), |value| {
+                    let plain = value.and_then(|value| value.plain().unwrap());
+                    seen.push(plain.map(|plain| plain.text().unwrap().as_integer().unwrap()));
+                });
+                assert!(seen.iter().all(|number| *number == seen[0]), "{seen:?}");
+            }
+            0
+        });
     });
 }
 

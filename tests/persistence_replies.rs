@@ -162,7 +162,7 @@ fn restarted(store: &Store, now: u64) -> Store {
         store.read(database, key.as_bytes(), now, |kept| {
             assert_eq!(kept, Some(&value))
         });
-        other.restore(database, key, value);
+        other.restore(database, &key, value);
     }
     other
 }

@@ -10,7 +10,7 @@
 //! 3 _
 //! ```
 //!
-//! A line that begins with `>` is sent as an inline request, with those behind `>>` in one write. Then one line
+//! A line that begins with `> ` is sent as an inline request, with those behind `>>` in one write. Then one line
 //! for each reply follows, for both protocols, or behind `2` and `3` for one of them. `...` stands for any text.
 //! `(nothing)` is no reply, `(closed)` the end of the connection, `(waits for ...)` what the server has to do
 //! first: `!done` or `!fail TEXT` ends it, and `!answer` ends `(waits for Answer)` with the answer that others have
@@ -226,7 +226,11 @@ fn parse(text: &str) -> Vec<Case> {
             continue;
         }
         let steps = &mut cases.last_mut().expect("a case begins with `== `").steps;
-        if line.starts_with(['>', '!', '@']) {
+        // A push among the replies begins with `>[`.
+        if ["> ", ">>", "!", "@"]
+            .iter()
+            .any(|mark| line.starts_with(mark))
+        {
             match steps.last_mut() {
                 Some(step) if line.starts_with(">>") => step.text.push(line.to_owned()),
                 _ => steps.push(Step {

@@ -95,6 +95,15 @@ impl Client<'_> {
             words.first(),
             &["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR"],
         );
+        let unsubscribes = is_one_of(
+            words.first(),
+            &["UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"],
+        );
+        // For each name one, which in RESP3 is a push and yet the answer.
+        let mut confirmations = match unsubscribes {
+            true => words.len().max(2) - 1,
+            false => 0,
+        };
         let connection = self.connect()?;
         connection.send(words)?;
         let mut fine = true;
@@ -102,7 +111,14 @@ impl Client<'_> {
             let reply = connection.receive()?;
             show(&print(&reply, style))?;
             fine &= error_text(&reply).is_none();
-            let goes_on = matches!(reply, Reply::Push { .. }) || (listens && fine);
+            let is_push = matches!(reply, Reply::Push { .. });
+            let goes_on = if confirmations > 0 && (is_push || matches!(reply, Reply::Array { .. }))
+            {
+                confirmations -= 1;
+                confirmations > 0
+            } else {
+                is_push || (listens && fine)
+            };
             if !goes_on {
                 break;
             }

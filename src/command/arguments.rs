@@ -11,6 +11,17 @@ pub const AMOUNT: &str = "an integer from 1 to 1000000000000";
 /// What a duration takes.
 pub const DURATION: &str = "a whole number of milliseconds, or a decimal with one of the units ns us ms s m h d, up to 3650 days";
 
+/// The name of a key that may come to exist.
+///
+/// # Errors
+/// It is too long.
+pub fn check_key(name: &[u8]) -> Result<&[u8], Error> {
+    if name.len() > KEY_BYTES_MAX {
+        return Err(Error::argument("key", "at most 512 bytes long"));
+    }
+    Ok(name)
+}
+
 /// A place among the arguments of a request.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
@@ -69,11 +80,7 @@ impl<'a> Cursor<'a> {
 
     /// Takes a key's name.
     pub fn key(&mut self) -> Result<&'a [u8], Error> {
-        let key = self.take("key")?;
-        if key.len() > KEY_BYTES_MAX {
-            return Err(Error::argument("key", "at most 512 bytes long"));
-        }
-        Ok(key)
+        check_key(self.take("key")?)
     }
 
     /// Takes what `read` understands.

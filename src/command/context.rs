@@ -7,7 +7,9 @@ use crate::core::units::Timestamp;
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::Reply;
+use crate::pubsub::Hub;
 use crate::requests::Requests;
+use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::Store;
 use std::sync::Arc;
@@ -24,14 +26,27 @@ pub struct Shared {
     pub settings: Settings,
     /// The keys.
     pub store: Store,
+    /// The scripts that are known.
+    pub scripts: Registry,
     /// Who is connected.
     pub clients: Clients,
+    /// Who is subscribed to what.
+    pub hub: Hub,
     /// What was counted.
     pub metrics: Metrics,
     /// How the snapshots go.
     pub saves: Arc<SaveStatus>,
     /// What commands ask of the work in the background.
     pub requests: Requests,
+}
+
+impl Shared {
+    /// Publishes the events that were noted (see [`crate::events`]). Not under a lock of the store.
+    pub fn deliver_events(&self) {
+        if self.hub.has_noted() {
+            self.hub.deliver(self.settings.pubsub_output_limit());
+        }
+    }
 }
 
 /// One command's view: the server, its connection, its reply, and the instant it runs at.
@@ -46,4 +61,13 @@ pub struct Context<'a> {
     pub now: Timestamp,
     /// What it counts.
     pub tally: &'a mut Tally,
+}
+
+impl Context<'_> {
+    /// Exempts what is written so far from `CLIENT REPLY`. Inside EXEC only its reply as a whole counts.
+    pub fn keep_output(&mut self) {
+        if !self.connection.executing {
+            self.connection.reply_start = self.reply.position();
+        }
+    }
 }

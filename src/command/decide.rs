@@ -7,6 +7,8 @@ use crate::core::booked::Charge;
 use crate::core::decision::{Earliest, Refusal};
 use crate::core::draft::Draft;
 use crate::core::entry::Entry;
+use crate::core::leases::Lease;
+use crate::core::limit::Limit;
 use crate::core::units::{Span, Timestamp, Wait};
 use crate::protocol::Arguments;
 use crate::store::{Part, Store, Ticket};
@@ -109,11 +111,16 @@ fn on_entries(
         }
         ticket = store.records.next_number();
     }
+    let mut lease = 0;
     if spends {
-        book(&mut drafts, &call.rules, &slots, ticket)?;
+        let taken = call.leases.map(|limit| {
+            lease = store.records.next_number();
+            (lease, Lease::new(limit, now))
+        });
+        book(&mut drafts, &call.rules, &slots, ticket, taken)?;
     }
     let rows: SmallVec<[Row; 1]> = rows(&drafts, &call.rules, &alone);
-    let outcome = Outcome::new(granted, earliest, ticket, rows);
+    let outcome = Outcome::new(granted, earliest, ticket, lease, rows);
     let says_times = match (call.options.info, mode) {
         (true, _) => outcome.rows.iter().all(Row::fits_reply),
         (false, Mode::Reserve(_)) => true,
@@ -137,6 +144,7 @@ fn on_entries(
                 confirmed,
                 overtaken: false,
                 id,
+                lease,
             },
         );
     }
@@ -167,7 +175,7 @@ pub fn drafts<'a>(
     Ok(drafts)
 }
 
-/// Books every limit of every rule at its slot.
+/// Books every limit of every rule at its slot, and takes the lease where one of them is of leases.
 ///
 /// # Errors
 /// As [`Draft::book_at`].
@@ -176,11 +184,17 @@ pub fn book(
     rules: &[Rule<'_>],
     slots: &[Wait],
     ticket: u64,
+    mut lease: Option<(u64, Lease)>,
 ) -> Result<(), Error> {
     let mut slots = slots.iter();
     for (draft, rule) in drafts.iter_mut().zip(rules) {
-        for ((index, &cost), &wait) in rule.costs.iter().enumerate().zip(&mut slots) {
-            draft.book_at(index, Charge { cost, wait, ticket })?;
+        let costs = rule.limits.iter().zip(&rule.costs).enumerate();
+        for ((index, (limit, &cost)), &wait) in costs.zip(&mut slots) {
+            if !matches!(limit, Limit::Leases(_)) {
+                draft.book_at(index, Charge { cost, wait, ticket })?;
+            } else if let Some((number, lease)) = lease.take() {
+                draft.hold(index, number, lease);
+            }
         }
     }
     Ok(())

@@ -3,11 +3,13 @@
 use super::connection::{Connection, Replies, Transaction};
 use super::context::{Context, Shared};
 use super::error::Error;
+use super::observe;
 use super::spec::{Flags, Spec};
 use super::table;
 use crate::core::units::Timestamp;
 use crate::metrics::Tally;
 use crate::protocol::{Arguments, OwnedArguments, Reply};
+use std::fmt::Display;
 
 /// What is to be done with a request.
 pub enum Step {
@@ -68,6 +70,12 @@ fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Er
     if !spec.arity.accepts(arguments.len()) {
         return Err(Error::Arity(spec.lower_name().into()));
     }
+    if connection.is_listening() && !spec.flags.has(Flags::WHILE_SUBSCRIBED) {
+        return Err(Error::redis(format!(
+            "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+            spec.lower_name()
+        )));
+    }
     if connection.transaction.is_none() || spec.flags.has(Flags::IN_MULTI) {
         return Ok(Step::Run(spec));
     }
@@ -77,6 +85,15 @@ fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Er
         ));
     }
     Ok(Step::Queue(spec))
+}
+
+/// The row that a request names, whether it may run or not.
+pub fn named(arguments: Arguments<'_>) -> Option<&'static Spec> {
+    let command = table::find(arguments.get(0)?)?;
+    match arguments.get(1).filter(|_| !command.subcommands.is_empty()) {
+        Some(word) => command.subcommand(word),
+        None => Some(command),
+    }
 }
 
 fn unknown(name: &[u8], arguments: Arguments<'_>) -> Error {
@@ -134,6 +151,7 @@ pub fn run(
 ) {
     let start = output.len();
     let protocol = connection.protocol;
+    let began = connection.ran_until;
     tally.commands += 1;
     tally.writes += u64::from(spec.flags.has(Flags::WRITE));
     let reply = Reply::new(output, protocol);
@@ -144,21 +162,28 @@ pub fn run(
         now,
         tally,
     };
-    if let Err(error) = (spec.run)(&mut context, arguments) {
+    let result = (spec.run)(&mut context, arguments);
+    let failed = result.is_err();
+    if let Err(error) = result {
         context.reply.truncate(start);
         write_error(&mut context.reply, context.tally, &error);
     }
+    shared.deliver_events();
+    observe::ran(spec, shared, connection, arguments, tally, began, failed);
 }
 
 /// Writes an error reply and counts it.
-pub fn write_error(reply: &mut Reply<'_>, tally: &mut Tally, error: &Error) {
-    tally.errors += 1;
+pub fn write_error(reply: &mut Reply<'_>, tally: &mut Tally, error: impl Display) {
+    let start = reply.position();
     reply.error_display(error);
+    // Behind the sign of an error.
+    tally.error(&reply.written()[start + 1..]);
 }
 
-/// Drops the reply written from `start` on if the client wants none, and steps its mode. Once a command,
-/// when its reply is complete.
-pub fn apply_reply_mode(connection: &mut Connection, output: &mut Vec<u8>, start: usize) {
+/// Drops the reply written from [`Connection::reply_start`] on if the client wants none, and steps its mode. Once a
+/// command, when its reply is complete.
+pub fn apply_reply_mode(connection: &mut Connection, output: &mut Vec<u8>) {
+    let start = connection.reply_start;
     match connection.replies {
         Replies::On => {}
         Replies::Off => output.truncate(start),

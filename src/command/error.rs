@@ -2,6 +2,7 @@
 
 use crate::core::decision::Refusal;
 use crate::core::limit::LimitError;
+use crate::plain::PlainError;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -29,6 +30,8 @@ pub enum Error {
     Limit(LimitError),
     /// The core refused.
     Refused(Refusal),
+    /// A plain value could not be worked on.
+    Plain(PlainError),
     /// Wrong number of arguments for this command (lower case, `config|get` for a subcommand).
     Arity(Cow<'static, str>),
     /// No such command; the words of the request.
@@ -58,9 +61,7 @@ impl Error {
     pub const NOT_AN_INTEGER: Self =
         Self::Redis(Cow::Borrowed("ERR value is not an integer or out of range"));
     /// A key of another kind.
-    pub const WRONG_TYPE: Self = Self::Redis(Cow::Borrowed(
-        "WRONGTYPE Operation against a key holding the wrong kind of value",
-    ));
+    pub const WRONG_TYPE: Self = Self::Redis(Cow::Borrowed(WRONG_TYPE));
 
     /// Redis's own text, with its code in front.
     pub fn redis(text: impl Into<Cow<'static, str>>) -> Self {
@@ -87,6 +88,31 @@ impl From<Refusal> for Error {
 impl From<LimitError> for Error {
     fn from(error: LimitError) -> Self {
         Self::Limit(error)
+    }
+}
+
+impl From<PlainError> for Error {
+    fn from(error: PlainError) -> Self {
+        Self::Plain(error)
+    }
+}
+
+const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
+
+/// What Redis says, the bound of a string aside.
+const fn plain_text(error: PlainError) -> &'static str {
+    match error {
+        PlainError::WrongType => WRONG_TYPE,
+        PlainError::NotAnInteger => "ERR value is not an integer or out of range",
+        PlainError::NotAFloat => "ERR value is not a valid float",
+        PlainError::Overflow => "ERR increment or decrement would overflow",
+        PlainError::NotFinite => "ERR increment would produce NaN or Infinity",
+        PlainError::InfiniteValue => "ERR value cannot be Infinity",
+        PlainError::AppliedOverflow => "ERR applied increment would overflow",
+        PlainError::AppliedInfinite => "ERR applied increment would be Infinity",
+        PlainError::HashValueNotAnInteger => "ERR hash value is not an integer",
+        PlainError::TooLarge => "ERR value must have at most 100000 elements and 16777216 bytes",
+        PlainError::TooLong => "ERR string exceeds maximum allowed size (65536 bytes)",
     }
 }
 
@@ -141,15 +167,11 @@ impl fmt::Display for Error {
                     "ERR rate must be one that can be held exactly while it is slowed down"
                 )
             }
-            Self::Refused(Refusal::WrongKind) => {
-                write!(
-                    f,
-                    "WRONGTYPE Operation against a key holding the wrong kind of value"
-                )
-            }
+            Self::Refused(Refusal::WrongKind) => write!(f, "{WRONG_TYPE}"),
             Self::Refused(Refusal::TooManyBookings) => {
                 write!(f, "ERR key must hold fewer bookings ahead (--max-bookings)")
             }
+            Self::Plain(error) => write!(f, "{}", plain_text(*error)),
             Self::Arity(command) => {
                 write!(f, "ERR wrong number of arguments for '{command}' command")
             }
@@ -159,13 +181,14 @@ impl fmt::Display for Error {
                     "ERR unknown command '{}', with args beginning with: ",
                     Self::quoted(name)
                 )?;
+                // The quotes and the space behind each argument count too, as they do in Redis.
                 let mut room = QUOTED_BYTES_MAX;
                 for argument in arguments {
                     if room == 0 {
                         break;
                     }
                     let shown = &argument[..argument.len().min(room)];
-                    room -= shown.len();
+                    room = room.saturating_sub(shown.len() + "'' ".len());
                     write!(f, "'{}' ", Self::quoted(shown))?;
                 }
                 Ok(())

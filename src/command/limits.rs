@@ -4,6 +4,7 @@ use super::arguments::{AMOUNT, Cursor};
 use super::error::Error;
 use super::spec::{Argument, ArgumentKind};
 use crate::core::gcra::{self, GcraError};
+use crate::core::leases::{LEASES_MAX, LeasesLimit};
 use crate::core::limit::{BucketLimit, Keeps, Limit, PeriodLimit, Rate};
 use crate::core::log::LOG_COUNT_MAX;
 use crate::core::number;
@@ -36,7 +37,7 @@ fn plain_limit(cursor: &mut Cursor<'_>) -> Result<Limit, Error> {
     if cursor.keyword("GCRA") {
         let max_burst = max_burst(cursor)?;
         let count = cursor.amount("count")?;
-        let period = period(cursor)?;
+        let period = positive_span(cursor, "period")?;
         return gcra_limit(max_burst, count, period);
     }
     if cursor.keyword("PACE") {
@@ -58,10 +59,15 @@ fn plain_limit(cursor: &mut Cursor<'_>) -> Result<Limit, Error> {
         const TAKES: &str = "an integer from 1 to 100000";
         return Ok(Limit::Log(count_per_period(cursor, LOG_COUNT_MAX, TAKES)?));
     }
+    if cursor.keyword("LEASES") {
+        let max = leases_max(cursor)?;
+        let ttl = positive_span(cursor, "ttl")?;
+        return Ok(Limit::Leases(leases_limit(max, ttl)?));
+    }
     let capacity = if cursor.keyword("BUCKET") {
         cursor.amount("capacity")?
     } else {
-        const TAKES: &str = "an integer from 1 to 1000000000000, or one of BUCKET, GCRA, PACE, WINDOW, SLIDING, LOG, POLICY";
+        const TAKES: &str = "an integer from 1 to 1000000000000, or one of BUCKET, GCRA, PACE, WINDOW, SLIDING, LOG, LEASES, POLICY";
         cursor.value("capacity", TAKES, number::amount)?
     };
     Ok(Limit::Bucket(BucketLimit::new(
@@ -79,7 +85,7 @@ fn count_per_period(
     let count = cursor.value("count", takes, |text| {
         number::amount(text).filter(|&count| count <= most)
     })?;
-    let period = period(cursor)?;
+    let period = positive_span(cursor, "period")?;
     PeriodLimit::new(count, period).ok_or(Error::argument("period", "above 0"))
 }
 
@@ -108,10 +114,23 @@ fn rate(cursor: &mut Cursor<'_>) -> Result<Rate, Error> {
     cursor.value("rate", RATE, Rate::parse)
 }
 
-fn period(cursor: &mut Cursor<'_>) -> Result<Span, Error> {
+/// Takes the `max` of leases.
+pub fn leases_max(cursor: &mut Cursor<'_>) -> Result<u64, Error> {
+    const TAKES: &str = "an integer from 1 to 100000";
+    cursor.value("max", TAKES, |text| {
+        number::amount(text).filter(|&max| max <= LEASES_MAX)
+    })
+}
+
+/// A limit of leases from parameters that were read one by one.
+pub fn leases_limit(max: u64, ttl: Span) -> Result<LeasesLimit, Error> {
+    LeasesLimit::new(max, ttl).ok_or(Error::argument("ttl", "above 0"))
+}
+
+fn positive_span(cursor: &mut Cursor<'_>, name: &'static str) -> Result<Span, Error> {
     const TAKES: &str =
         "above 0: a decimal with one of the units ns us ms s m h d, up to 3650 days";
-    cursor.value("period", TAKES, |text| {
+    cursor.value(name, TAKES, |text| {
         number::duration_with_unit(text).filter(|span| *span > Span::ZERO)
     })
 }
@@ -139,6 +158,11 @@ pub const LIMIT: Argument = Argument::new(
         .token("WINDOW"),
         Argument::new("sliding", ArgumentKind::Block(&[COUNT, PERIOD])).token("SLIDING"),
         Argument::new("log", ArgumentKind::Block(&[COUNT, PERIOD])).token("LOG"),
+        Argument::new(
+            "leases",
+            ArgumentKind::Block(&[Argument::integer("max"), Argument::string("ttl")]),
+        )
+        .token("LEASES"),
         Argument::string("name").token("POLICY"),
     ]),
 );

@@ -4,22 +4,27 @@
 //! in [`table`]. Everything else that has to know of it reads the row.
 
 pub mod arguments;
+pub mod collections;
 pub mod connection;
 pub mod context;
+pub mod deadline;
 pub mod decide;
 pub mod dispatch;
 pub mod error;
-pub mod glob;
 pub mod help;
 pub mod keys;
 pub mod limits;
 pub mod number;
+pub mod observe;
 pub mod outcome;
+pub mod pubsub;
 pub mod ratelimit;
 pub mod reference;
 pub mod replay;
 pub mod rules;
+pub mod scripting;
 pub mod server;
 pub mod spec;
+pub mod strings;
 pub mod table;
 pub mod transaction;

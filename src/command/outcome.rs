@@ -1,6 +1,6 @@
 //! The answer to a call, and how it is written.
 
-use super::rules::Rule;
+use super::rules::{Call, Rule};
 use crate::core::decision::Earliest;
 use crate::core::units::Wait;
 use crate::protocol::Reply;
@@ -45,19 +45,28 @@ pub struct Outcome {
     pub binding: usize,
     /// The ticket; 0 for none.
     pub ticket: u64,
+    /// The lease; 0 for none.
+    pub lease: u64,
     /// One a limit, in the order of the request.
     pub rows: SmallVec<[Row; 1]>,
 }
 
 impl Outcome {
     /// An answer, with the row that binds found among `rows`, of which there is at least one.
-    pub fn new(granted: bool, earliest: Earliest, ticket: u64, rows: SmallVec<[Row; 1]>) -> Self {
+    pub fn new(
+        granted: bool,
+        earliest: Earliest,
+        ticket: u64,
+        lease: u64,
+        rows: SmallVec<[Row; 1]>,
+    ) -> Self {
         let binding = binding(&rows, granted);
         Self {
             granted,
             earliest,
             binding,
             ticket,
+            lease,
             rows,
         }
     }
@@ -76,10 +85,19 @@ impl Outcome {
         }
     }
 
+    /// The numbers of an answer without `INFO`: behind `answer` the ticket, if one was asked for, and the lease,
+    /// if the call takes one; 0 where it was refused.
+    pub fn numbers(&self, answer: &[i64], call: &Call<'_>) -> SmallVec<[i64; 7]> {
+        let mut numbers = SmallVec::from_slice(answer);
+        numbers.extend(call.options.ticket.map(|_| self.ticket as i64));
+        numbers.extend(call.leases.map(|_| self.lease as i64));
+        numbers
+    }
+
     /// Writes the reply that `INFO` asks for.
-    pub fn write_info(&self, reply: &mut Reply<'_>, rules: &[Rule<'_>]) {
-        let bound = self.bound();
-        reply.map(9);
+    pub fn write_info(&self, reply: &mut Reply<'_>, call: &Call<'_>) {
+        let (bound, rules) = (self.bound(), &call.rules);
+        reply.map(if call.leases.is_some() { 10 } else { 9 });
         number(reply, "granted", i64::from(self.granted));
         number(reply, "wait_ms", milliseconds(self.earliest));
         number(reply, "retry_after_ms", self.retry_after_ms());
@@ -96,11 +114,9 @@ impl Outcome {
             "paused",
             i64::from(self.rows.iter().any(|row| row.paused)),
         );
-        reply.bulk(b"ticket");
-        if self.ticket == 0 {
-            reply.null()
-        } else {
-            reply.integer(self.ticket as i64)
+        number_or_null(reply, "ticket", self.ticket);
+        if call.leases.is_some() {
+            number_or_null(reply, "lease", self.lease);
         }
         reply.bulk(b"rules");
         reply.array(rules.len());
@@ -160,6 +176,15 @@ pub fn milliseconds(earliest: Earliest) -> i64 {
     match earliest {
         Earliest::After(wait) => wait.ceil_ms(),
         Earliest::Never => -2,
+    }
+}
+
+/// A ticket or a lease; null for none.
+fn number_or_null(reply: &mut Reply<'_>, name: &str, value: u64) {
+    reply.bulk(name.as_bytes());
+    match value {
+        0 => reply.null(),
+        _ => reply.integer(value as i64),
     }
 }
 

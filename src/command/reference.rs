@@ -15,6 +15,17 @@ repeated. *Arguments* counts all words of a request, the name included. A number
 that obeying it works: waits and times up, remaining permits down.
 ";
 
+/// What the server publishes by itself.
+const EVENTS: &str = "
+The server publishes by itself (`<db>` is the number of the database; [clients.md](clients.md#events) says more):
+
+- `__rl@<db>__:pause`, payload `<ms> <key>`: a key was paused, and so many milliseconds are left
+- `__rl@<db>__:resume`, payload `<key>`: a pause or a slow-down was ended
+- `__rl@<db>__:policy`, payload `<name>`: a policy was set or removed
+
+The number ends at the first space; all that follows is the key, byte for byte.
+";
+
 /// The whole page.
 pub fn markdown() -> String {
     let mut page = HEAD.to_owned();
@@ -22,8 +33,10 @@ pub fn markdown() -> String {
         let commands = || COMMANDS.iter().filter(move |spec| spec.group == group);
         let links: Vec<String> = commands().map(|spec| link(spec)).collect();
         page += &format!("\n## {}\n\n{}\n", group.title(), links.join(" · "));
-        if group == Group::RateLimit {
-            page += &limits();
+        match group {
+            Group::RateLimit => page += &limits(),
+            Group::PubSub => page += EVENTS,
+            _ => {}
         }
         for spec in commands() {
             write_command(&mut page, spec, "###");
@@ -99,8 +112,12 @@ fn arity(Arity { min, max }: Arity) -> String {
 fn keys(keys: Keys) -> &'static str {
     match keys {
         Keys::None => "none",
-        Keys::Range { last: -1, .. } => "all arguments",
-        Keys::Range { .. } => "the first argument",
+        Keys::Range {
+            last: -1, step: 1, ..
+        } => "all arguments",
+        Keys::Range { last: -1, .. } => "every second argument",
+        Keys::Range { last: 1, .. } => "the first argument",
+        Keys::Range { .. } => "the first two arguments",
         Keys::Found(_) => "the first argument, and the one behind each `AND`",
     }
 }

@@ -70,6 +70,7 @@ pub fn outcome(
     let Some(Answer::Granted {
         slot,
         ticket,
+        lease,
         binding,
         rows,
     }) = recall(store, database, key, id, arguments, now)?
@@ -101,6 +102,7 @@ pub fn outcome(
         earliest,
         binding: usize::from(binding).min(rows.len() - 1),
         ticket,
+        lease,
         rows,
     }))
 }
@@ -129,6 +131,7 @@ pub fn remember(
     let answer = Answer::Granted {
         slot,
         ticket: outcome.ticket,
+        lease: outcome.lease,
         binding,
         rows,
     };

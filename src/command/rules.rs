@@ -4,6 +4,8 @@ use super::arguments::{AMOUNT, Cursor};
 use super::error::Error;
 use super::limits::{LIMIT, Term, limit};
 use super::spec::{Argument, ArgumentKind};
+use crate::core::leases::LeasesLimit;
+use crate::core::limit::Limit;
 use crate::core::number;
 use crate::core::units::{SECOND, Span};
 use crate::protocol::Arguments;
@@ -41,6 +43,8 @@ pub struct Call<'a> {
     pub rules: SmallVec<[Rule<'a>; 1]>,
     /// How long it would wait, for the verbs that say so.
     pub max_wait: Span,
+    /// The limit of leases among its limits, of which there is at most one: a grant takes a lease.
+    pub leases: Option<LeasesLimit>,
     /// What else it asks for.
     pub options: Options<'a>,
 }
@@ -111,10 +115,22 @@ impl<'a> Call<'a> {
         }
         let options = Options::parse(&mut cursor, grammar)?;
         cursor.finish()?;
+        let leases = leases(&rules)?;
         Ok(Self {
             rules,
             max_wait,
+            leases,
             options,
+        })
+    }
+
+    /// What `max_wait` takes if one of its limits cannot be booked ahead.
+    pub fn unbookable(&self) -> Option<&'static str> {
+        let mut limits = self.rules.iter().flat_map(|rule| &rule.limits);
+        limits.find_map(|limit| match limit {
+            Limit::Sliding(_) => Some("0 with SLIDING, which cannot be booked ahead"),
+            Limit::Leases(_) => Some("0 with LEASES, which cannot be booked ahead"),
+            _ => None,
         })
     }
 }
@@ -136,6 +152,32 @@ impl<'a> Options<'a> {
             }
         }
     }
+}
+
+/// The limit of leases among those of the rules.
+fn leases(rules: &[Rule<'_>]) -> Result<Option<LeasesLimit>, Error> {
+    let mut found = None;
+    let limits = rules
+        .iter()
+        .flat_map(|rule| rule.limits.iter().zip(&rule.costs));
+    for (limit, &cost) in limits {
+        let Limit::Leases(leases) = limit else {
+            continue;
+        };
+        if cost != 1 {
+            return Err(Error::argument(
+                "cost",
+                "1 for LEASES (a list gives each limit of a policy its own: 1,4000)",
+            ));
+        }
+        if found.replace(*leases).is_some() {
+            return Err(Error::argument(
+                "LEASES",
+                "in one rule at most, since a call takes one lease",
+            ));
+        }
+    }
+    Ok(found)
 }
 
 /// The ttl behind TICKET, if one stands there: no option begins with a digit.

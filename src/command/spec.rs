@@ -36,6 +36,8 @@ pub struct Spec {
     pub flags: Flags,
     /// Where its keys are.
     pub keys: Keys,
+    /// True for an argument, by its place, that SLOWLOG and MONITOR must not show.
+    pub secret: fn(Arguments<'_>, usize) -> bool,
     /// What follows its name and has a row of its own. The row's `run` then serves only the bare name.
     pub subcommands: &'static [Spec],
     /// Runs it.
@@ -43,7 +45,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A row with the common defaults: any keys none, since 0.1, no subcommands.
+    /// A row with the common defaults: no keys, no secrets, since 0.1, no subcommands.
     pub const fn new(name: &'static str, group: Group, arity: Arity, run: Run) -> Self {
         Self {
             name,
@@ -55,6 +57,7 @@ impl Spec {
             arity,
             flags: Flags::NONE,
             keys: Keys::None,
+            secret: |_, _| false,
             subcommands: &[],
             run,
         }
@@ -112,21 +115,39 @@ pub enum Group {
     RateLimit,
     /// Keys of any kind.
     Generic,
+    /// Plain strings and counters.
+    String,
     /// The connection itself.
     Connection,
     /// The server.
     Server,
     /// MULTI and what goes with it.
     Transactions,
+    /// Publish and subscribe.
+    PubSub,
+    /// Hashes.
+    Hash,
+    /// Lists.
+    List,
+    /// Sorted sets.
+    SortedSet,
+    /// Known scripts.
+    Scripting,
 }
 
 impl Group {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 11] = [
         Self::RateLimit,
         Self::Generic,
+        Self::String,
+        Self::Hash,
+        Self::List,
+        Self::SortedSet,
         Self::Connection,
         Self::Transactions,
+        Self::PubSub,
+        Self::Scripting,
         Self::Server,
     ];
 
@@ -135,8 +156,14 @@ impl Group {
         match self {
             Self::RateLimit => "Limits",
             Self::Generic => "Keys",
+            Self::String => "Plain strings and counters",
             Self::Connection => "The connection",
             Self::Transactions => "Transactions",
+            Self::PubSub => "Publish and subscribe",
+            Self::Hash => "Hashes",
+            Self::List => "Lists",
+            Self::SortedSet => "Sorted sets",
+            Self::Scripting => "Scripts",
             Self::Server => "The server",
         }
     }
@@ -146,8 +173,14 @@ impl Group {
         match self {
             Self::RateLimit => Some("ratelimit"),
             Self::Generic => Some("keyspace"),
+            Self::String => Some("string"),
             Self::Connection => Some("connection"),
             Self::Transactions => Some("transaction"),
+            Self::PubSub => Some("pubsub"),
+            Self::Hash => Some("hash"),
+            Self::List => Some("list"),
+            Self::SortedSet => Some("sortedset"),
+            Self::Scripting => Some("scripting"),
             Self::Server => None,
         }
     }
@@ -157,9 +190,15 @@ impl Group {
         match self {
             Self::RateLimit => "ratelimit",
             Self::Generic => "generic",
+            Self::String => "string",
             Self::Connection => "connection",
             Self::Server => "server",
             Self::Transactions => "transactions",
+            Self::PubSub => "pubsub",
+            Self::Hash => "hash",
+            Self::List => "list",
+            Self::SortedSet => "sorted-set",
+            Self::Scripting => "scripting",
         }
     }
 }

@@ -5,9 +5,9 @@
 use super::context::Context;
 use super::dispatch;
 use super::error::Error;
+use super::pubsub::write_messages;
 use super::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::protocol::Arguments;
-use crate::store::Watch;
 use std::sync::atomic::Ordering::Relaxed;
 
 const FLAGS: Flags = Flags::FAST.and(Flags::NOSCRIPT).and(Flags::IN_MULTI);
@@ -23,8 +23,11 @@ pub const MULTI: Spec = Spec {
 /// The row of EXEC.
 pub const EXEC: Spec = Spec {
     summary: "Run the queued commands, nothing else in between",
-    reply: "An array of their replies; nil if a watched key has changed.",
-    flags: Flags::NOSCRIPT.and(Flags::IN_MULTI).and(Flags::EXCLUSIVE),
+    reply: "An array of their replies; nil if a watched key has changed or has gone by itself.",
+    flags: Flags::NOSCRIPT
+        .and(Flags::IN_MULTI)
+        .and(Flags::EXCLUSIVE)
+        .and(Flags::SKIP_SLOWLOG),
     ..Spec::new("EXEC", Group::Transactions, Arity::exactly(1), exec)
 };
 
@@ -77,7 +80,7 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         .connection
         .watch
         .as_ref()
-        .is_some_and(Watch::is_broken);
+        .is_some_and(|watch| watch.is_broken(context.now));
     drop_watches(context);
     if transaction.failed {
         return Err(Error::Redis(
@@ -88,6 +91,8 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         context.reply.null_array();
         return Ok(());
     }
+    write_messages(context);
+    context.connection.executing = true;
     context.reply.array(transaction.queue.len());
     let (start, mut one) = (context.reply.position(), Vec::new());
     for (spec, arguments) in &transaction.queue {
@@ -109,6 +114,7 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
             context.reply.error("ERR the replies of one EXEC must be at most 64 MiB; the command ran, and this one is left out");
         }
     }
+    context.connection.executing = false;
     context.reply.set_protocol(context.connection.protocol);
     Ok(())
 }
@@ -136,7 +142,8 @@ fn watch(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
     }
     let watch = connection.watch.get_or_insert_default();
     for key in arguments.iter().skip(1) {
-        context.shared.store.watch(connection.database, key, watch);
+        let (store, database) = (&context.shared.store, connection.database);
+        store.watch(database, key, watch, context.now);
         watching.fetch_add(1, Relaxed);
     }
     context.reply.ok();

@@ -170,6 +170,7 @@ impl Play {
                 cost,
                 slot,
                 limit: self.limits[limit],
+                lease: 0,
             });
         }
     }

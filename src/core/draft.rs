@@ -1,18 +1,17 @@
 //! A key as one call sees it: under the call's own parameters, not yet changed.
 
-use super::booked::{Booked, Charge};
+use super::booked::Charge;
 use super::bucket::Bucket;
 use super::decision::{Earliest, Refusal, Standing};
 use super::entry::{Entry, States};
+use super::leases::Lease;
 use super::limit::{BucketLimit, Limit};
-use super::log::{self, Log};
 use super::pause::Pause;
-use super::sliding::Sliding;
+use super::seen::{Seen, begin, begin_drained, leases_of, log_of, see, timeline_of};
 use super::slow::Slow;
 use super::state::State;
 use super::timeline::{Slot, Timeline};
 use super::units::{Timestamp, Wait};
-use super::window::Window;
 use smallvec::SmallVec;
 
 /// Bookings ahead that a key may hold unless told otherwise: some megabytes.
@@ -34,19 +33,6 @@ pub struct Draft<'a> {
     now: Timestamp,
     pause_until: Timestamp,
     bookings_max: usize,
-}
-
-enum Seen {
-    Bucket(Booked),
-    /// The windows, and where their row begins if none of them holds anything.
-    Window(Window, Timestamp),
-    Sliding(Sliding),
-    /// What begins here, if the key holds no log yet, and what the call adds.
-    Log(Log, Option<log::Pending>),
-    /// A bucket of this capacity that owes more than can be held under the call's parameters. More than 2^127 parts
-    /// of a permit take 4,000 years at any rate, so all that is not known of it is how long it is later than
-    /// whatever may be waited for.
-    Beyond(u64),
 }
 
 /// Longer than anything that fits a reply.
@@ -125,7 +111,7 @@ impl<'a> Draft<'a> {
     /// When `cost` could go under limit `index`, `from` nanoseconds from now at the earliest; a wait from now.
     pub fn earliest_from(&self, index: usize, cost: u64, from: u64) -> Earliest {
         let (now, pause_until) = (self.now, self.pause_until);
-        // Windows and logs know no other reason to wait than a pause.
+        // Windows, logs and leases know no other reason to wait than a pause.
         let not_before = pause_until.max(now.after_ns(from));
         match &self.seen[index] {
             Seen::Bucket(booked) => {
@@ -136,6 +122,9 @@ impl<'a> Draft<'a> {
             Seen::Log(begun, _) => {
                 log_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
             }
+            Seen::Leases(begun, _) => {
+                leases_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
+            }
             Seen::Beyond(capacity) if cost > *capacity => Earliest::Never,
             Seen::Beyond(_) => Earliest::After(BEYOND),
         }
@@ -145,7 +134,11 @@ impl<'a> Draft<'a> {
     pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.slot_after(wait, self.now),
-            Seen::Window(..) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => Slot {
+            Seen::Window(..)
+            | Seen::Sliding(_)
+            | Seen::Log(..)
+            | Seen::Leases(..)
+            | Seen::Beyond(_) => Slot {
                 at: after(self.now, wait),
                 fraction: 0,
             },
@@ -157,9 +150,11 @@ impl<'a> Draft<'a> {
     pub fn wait_until(&self, index: usize, slot: Slot) -> Wait {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.wait_until(slot, self.now),
-            Seen::Window(..) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => {
-                Wait::from_ns(u128::from(slot.rounded_up().since(self.now)))
-            }
+            Seen::Window(..)
+            | Seen::Sliding(_)
+            | Seen::Log(..)
+            | Seen::Leases(..)
+            | Seen::Beyond(_) => Wait::from_ns(u128::from(slot.rounded_up().since(self.now))),
         }
     }
 
@@ -167,7 +162,11 @@ impl<'a> Draft<'a> {
     pub fn windows_begin(&self, index: usize) -> Option<Timestamp> {
         match &self.seen[index] {
             Seen::Window(window, begin) => Some(window.begin_or(*begin)),
-            Seen::Bucket(_) | Seen::Sliding(_) | Seen::Log(..) | Seen::Beyond(_) => None,
+            Seen::Bucket(_)
+            | Seen::Sliding(_)
+            | Seen::Log(..)
+            | Seen::Leases(..)
+            | Seen::Beyond(_) => None,
         }
     }
 
@@ -230,6 +229,12 @@ impl<'a> Draft<'a> {
                 now,
                 pause_until,
             ),
+            Seen::Leases(begun, pending) => leases_of(self.states, index, begun).standing(
+                begun.limit,
+                pending.as_ref().map(|(_, lease)| lease),
+                now,
+                pause_until,
+            ),
             Seen::Beyond(_) => Standing {
                 remaining: 0,
                 reset_after: BEYOND,
@@ -277,7 +282,8 @@ impl<'a> Draft<'a> {
     /// What is booked on a copy one after the other may be booked on the key itself in any order, each at a `now`
     /// that is not after its slot: the key is then as the copy is. A booking may so come before others that are
     /// there already, and only the whole of them be within the limit. See [`Self::wait_until`],
-    /// [`Self::begin_windows`]. A sliding counter knows no slots ahead and counts now.
+    /// [`Self::begin_windows`]. A sliding counter knows no slots ahead and counts
+    /// now. Leases are not charged: see [`Self::hold`].
     ///
     /// # Errors
     /// As [`Self::book`].
@@ -299,11 +305,19 @@ impl<'a> Draft<'a> {
                 *pending = Some(log.place(begun.limit, charge.cost, slot, now, most)?);
                 Ok(())
             }
+            Seen::Leases(..) => Ok(()),
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
 
-    /// Charges `cost` under limit `index` without asking, into debt if need be.
+    /// Takes a lease under limit `index`, which must be one of leases with a place free.
+    pub fn hold(&mut self, index: usize, number: u64, lease: Lease) {
+        if let Seen::Leases(_, pending) = &mut self.seen[index] {
+            *pending = Some((number, lease));
+        }
+    }
+
+    /// Charges `cost` under limit `index` without asking, into debt if need be. Leases are not charged.
     ///
     /// # Errors
     /// As [`Self::book`].
@@ -325,6 +339,7 @@ impl<'a> Draft<'a> {
                 *pending = Some(log.place(begun.limit, cost, slot, now, most)?);
                 Ok(())
             }
+            Seen::Leases(..) => Ok(()),
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
@@ -368,6 +383,18 @@ impl<'a> Draft<'a> {
                     }
                     State::Log(log)
                 }
+                Seen::Leases(begun, pending) => {
+                    let limit = begun.limit;
+                    let mut leases = match std::mem::take(state) {
+                        State::Leases(leases) => leases,
+                        _ => Box::new(begun),
+                    };
+                    leases.limit = limit;
+                    if let Some((number, lease)) = pending {
+                        leases.hold(number, lease);
+                    }
+                    State::Leases(leases)
+                }
             };
         }
     }
@@ -393,77 +420,7 @@ fn slowed(slow: &Slow, full: &Limit, state: &State, at: Timestamp) -> Result<Lim
     Ok(Limit::Bucket(limit))
 }
 
-/// A state under the call's limit, `None` if it is of another kind.
-fn see(state: &State, limit: &Limit, now: Timestamp, begins: Timestamp) -> Option<Seen> {
-    Some(match (limit, state) {
-        (Limit::Bucket(limit), State::Bucket(bucket, timeline)) => {
-            match Booked::new(bucket, timeline.as_deref(), *limit, now) {
-                Ok(booked) => Seen::Bucket(booked),
-                Err(_) => Seen::Beyond(limit.capacity()),
-            }
-        }
-        (Limit::Window(limit), State::Window(window)) => {
-            Seen::Window(window.clone().adopt(*limit, now), begins)
-        }
-        (Limit::Sliding(limit), State::Sliding(sliding)) => {
-            Seen::Sliding(sliding.adopt(*limit, now))
-        }
-        (Limit::Log(limit), State::Log(_)) => Seen::Log(Log::new(*limit), None),
-        _ => return None,
-    })
-}
-
-/// A limit that begins at `now`, a row of windows at `begins`; a bucket with the drain of a pause that ended, or
-/// ends, at `drained`.
-fn begin(limit: &Limit, now: Timestamp, begins: Timestamp, drained: Option<Timestamp>) -> Seen {
-    match limit {
-        Limit::Bucket(limit) => {
-            let mut bucket = Bucket::new(*limit, now);
-            if let Some(at) = drained {
-                bucket.drain_to(at);
-            }
-            Seen::Bucket(Booked::fresh(bucket))
-        }
-        Limit::Window(limit) => Seen::Window(Window::new(*limit), begins),
-        Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now)),
-        Limit::Log(limit) => Seen::Log(Log::new(*limit), None),
-    }
-}
-
-/// A limit that begins at `now` where another kind has counted: it lets at most one permit go at once.
-fn begin_drained(
-    limit: &Limit,
-    now: Timestamp,
-    begins: Timestamp,
-    pause: Option<Timestamp>,
-) -> Seen {
-    let drained = pause.map_or(now, |until| until.max(now));
-    let mut seen = begin(limit, now, begins, Some(drained));
-    match &mut seen {
-        Seen::Bucket(_) | Seen::Beyond(_) => {}
-        Seen::Window(window, _) => window.drain(now),
-        Seen::Sliding(sliding) => sliding.book(sliding.limit.count() - 1, now),
-        Seen::Log(begun, _) => begun.drain(now),
-    }
-    seen
-}
-
 /// The instant at which a wait from `now` ends.
 fn after(now: Timestamp, wait: Wait) -> Timestamp {
     now.after_ns(u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX))
-}
-
-/// The log of a state, or `begun` if there is none.
-fn log_of<'a>(states: &'a States, index: usize, begun: &'a Log) -> &'a Log {
-    match states.get(index) {
-        Some(State::Log(log)) => log,
-        _ => begun,
-    }
-}
-
-fn timeline_of(state: &State) -> Option<&Timeline> {
-    match state {
-        State::Bucket(_, timeline) => timeline.as_deref(),
-        _ => None,
-    }
 }

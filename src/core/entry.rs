@@ -8,6 +8,7 @@
 use super::bucket::Bucket;
 use super::decision::{LimitUsage, Refusal, Usage};
 use super::draft::Draft;
+use super::leases::{Lapsed, Leases};
 use super::limit::Limit;
 use super::pause::{Pause, SlowDown};
 use super::slow::{Factor, Slow};
@@ -47,6 +48,17 @@ impl Entry {
         (&self.states, self.pause.as_ref(), self.slow.as_deref())
     }
 
+    /// Bytes that it takes outside of itself.
+    pub fn heap_bytes(&self) -> usize {
+        let states = if self.states.spilled() {
+            self.states.capacity() * size_of::<State>()
+        } else {
+            0
+        };
+        let slow = self.slow.as_deref().map_or(0, Slow::bytes);
+        states + slow + self.states.iter().map(State::heap_bytes).sum::<usize>()
+    }
+
     /// Works in what has come due. Changes nothing that can be told.
     pub fn settle(&mut self, now: Timestamp) {
         // A drain can be undone while its pause runs. Later it would be of rates that no longer hold.
@@ -60,6 +72,35 @@ impl Entry {
             }
         }
         self.states.iter_mut().for_each(|state| state.settle(now));
+    }
+
+    /// The leases of the key; at most one of its limits is of that kind.
+    pub fn leases(&self) -> Option<&Leases> {
+        self.states.iter().find_map(|state| match state {
+            State::Leases(leases) => Some(&**leases),
+            _ => None,
+        })
+    }
+
+    /// As [`Self::leases`], to renew or to release one.
+    pub fn leases_mut(&mut self) -> Option<&mut Leases> {
+        self.states.iter_mut().find_map(|state| match state {
+            State::Leases(leases) => Some(&mut **leases),
+            _ => None,
+        })
+    }
+
+    /// The instant at which the next lease lapses: when whoever wants to know calls [`Self::lapse`].
+    pub fn next_lapse(&self) -> Option<Timestamp> {
+        self.leases().and_then(Leases::next_lapse)
+    }
+
+    /// Takes out the leases that have lapsed at or before `now`. No decision depends on it, and it is the one
+    /// place where a lapse is noticed: whoever keeps the entry calls it before [`Self::forget`], which drops what
+    /// has lapsed unnoticed.
+    pub fn lapse(&mut self, now: Timestamp) -> Lapsed {
+        self.leases_mut()
+            .map_or_else(Lapsed::new, |leases| leases.lapse(now))
     }
 
     /// Works in what has come due and drops what can no longer be told from what never existed.

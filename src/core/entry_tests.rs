@@ -1,5 +1,6 @@
 //! Pauses, what they do to a bucket, and what is left of a key.
 
+use crate::core::test_booking::log;
 use crate::core::test_key::*;
 use crate::core::units::{SECOND, Span, Timestamp};
 
@@ -282,4 +283,22 @@ fn the_longest_pause_at_the_last_instant_overflows_nothing() {
         3 * ten_years_ms as i64
     );
     assert!(key.resume());
+}
+
+#[test]
+fn what_a_key_holds_elsewhere_is_counted() {
+    let (mut plain, limit) = (TestKey::new(), bucket(10, "10"));
+    assert!(plain.take(&limit, 1));
+    assert_eq!(plain.entry.heap_bytes(), 0);
+    let (mut logged, limit) = (TestKey::new(), log(100, ms(60_000)));
+    for bookings in 1..=100 {
+        logged.advance_ms(1);
+        assert!(logged.take(&limit, 1));
+        // 16 bytes each, and at most room for twice as many.
+        let bytes = logged.entry.heap_bytes();
+        assert!(
+            (16 * bookings..=16 * (2 * bookings + 4)).contains(&bytes),
+            "{bookings}: {bytes}"
+        );
+    }
 }

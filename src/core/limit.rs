@@ -1,6 +1,7 @@
 //! Limits: rules with their parameters. Only values that can be held exactly exist.
 
 use super::gcra;
+use super::leases::LeasesLimit;
 use super::number::{AMOUNT_MAX, Decimal, duration_after_slash};
 use super::units::{MILLISECOND, SECOND, Span, Timestamp};
 use super::wide::greatest_common_divisor;
@@ -19,6 +20,8 @@ pub enum Limit {
     Sliding(PeriodLimit),
     /// Sliding log.
     Log(PeriodLimit),
+    /// Leases.
+    Leases(LeasesLimit),
 }
 
 impl Limit {
@@ -28,15 +31,17 @@ impl Limit {
             Self::Bucket(limit) => limit.capacity,
             Self::Window(limit) => limit.per.count,
             Self::Sliding(limit) | Self::Log(limit) => limit.count,
+            Self::Leases(limit) => limit.max(),
         }
     }
 
-    /// The period of a limit that has one.
+    /// The period of a limit that has one; of leases how long each is held.
     pub const fn period(&self) -> Option<Span> {
         match self {
             Self::Bucket(_) => None,
             Self::Window(limit) => Some(limit.per.period),
             Self::Sliding(limit) | Self::Log(limit) => Some(limit.period),
+            Self::Leases(limit) => Some(limit.ttl()),
         }
     }
 
@@ -47,6 +52,7 @@ impl Limit {
             Self::Window(_) => "window",
             Self::Sliding(_) => "sliding",
             Self::Log(_) => "log",
+            Self::Leases(_) => "leases",
         }
     }
 }
@@ -102,6 +108,7 @@ impl fmt::Display for Limit {
             }
             Self::Sliding(limit) => per(f, "SLIDING", limit),
             Self::Log(limit) => per(f, "LOG", limit),
+            Self::Leases(limit) => write!(f, "{limit}"),
         }
     }
 }

@@ -99,6 +99,17 @@ impl Line {
         self.len
     }
 
+    /// Bytes that it takes outside of itself.
+    pub fn heap_bytes(&self) -> usize {
+        let bookings: usize = self.blocks.iter().map(Vec::capacity).sum();
+        let blocks = if self.blocks.spilled() {
+            self.blocks.capacity() * size_of::<Vec<Booking>>()
+        } else {
+            0
+        };
+        bookings * size_of::<Booking>() + blocks + self.tree.heap_bytes()
+    }
+
     /// True if there is none.
     pub const fn is_empty(&self) -> bool {
         self.len == 0

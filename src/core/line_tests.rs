@@ -28,6 +28,7 @@ fn grant(booking: Booking) -> Grant {
         cost: booking.cost,
         slot: booking.slot,
         limit: bucket(1, "1"),
+        lease: 0,
     }
 }
 

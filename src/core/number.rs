@@ -25,6 +25,19 @@ pub fn integer(text: &[u8]) -> Option<u64> {
     })
 }
 
+/// A signed 64-bit integer in its shortest form, as Redis takes them: decimal, no `+`, no leading zero, no `-0`, no
+/// spaces.
+pub fn signed_integer(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let negative = digits.len() < text.len();
+    let magnitude = integer(digits).filter(|&magnitude| magnitude > 0 || !negative)?;
+    if negative {
+        0i64.checked_sub_unsigned(magnitude)
+    } else {
+        i64::try_from(magnitude).ok()
+    }
+}
+
 /// An amount from 1 to [`AMOUNT_MAX`].
 pub fn amount(text: &[u8]) -> Option<u64> {
     integer(text).filter(|value| (1..=AMOUNT_MAX).contains(value))
@@ -151,6 +164,31 @@ mod tests {
         assert_eq!(amount(b"1000000000000"), Some(AMOUNT_MAX));
         assert_eq!(amount(b"1000000000001"), None);
         assert_eq!(amount(b"0"), None);
+    }
+
+    #[test]
+    fn only_the_shortest_form_of_a_signed_integer_is_read() {
+        assert_eq!(signed_integer(b"0"), Some(0));
+        assert_eq!(signed_integer(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(signed_integer(b"9223372036854775807"), Some(i64::MAX));
+        for wrong in [
+            "",
+            "-",
+            "--1",
+            "-0",
+            "+1",
+            "01",
+            "-01",
+            " 1",
+            "1 ",
+            "1.0",
+            "9223372036854775808",
+            "-9223372036854775809",
+            "18446744073709551616",
+            "x",
+        ] {
+            assert_eq!(signed_integer(wrong.as_bytes()), None, "{wrong:?}");
+        }
     }
 
     #[test]

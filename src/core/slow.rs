@@ -104,6 +104,16 @@ pub struct Slow {
 }
 
 impl Slow {
+    /// Bytes that it takes, its limits included.
+    pub fn bytes(&self) -> usize {
+        let full = if self.full.spilled() {
+            self.full.capacity() * size_of::<Option<BucketLimit>>()
+        } else {
+            0
+        };
+        size_of::<Self>() + full
+    }
+
     /// When the full rate is back.
     pub fn ends(&self) -> Timestamp {
         self.begins.after(self.recover)

@@ -3,8 +3,9 @@
 use super::bucket::Bucket;
 use super::course::Course;
 use super::decision::{Earliest, LimitUsage, Standing};
+use super::leases::Leases;
 use super::limit::{BucketLimit, Limit};
-use super::log::Log;
+use super::log::{self, Log};
 use super::sliding::Sliding;
 use super::timeline::{Booking, Slot, Timeline};
 use super::units::{Timestamp, Wait};
@@ -25,9 +26,22 @@ pub enum State {
     Sliding(Sliding),
     /// A sliding log.
     Log(Log),
+    /// Leases.
+    Leases(Box<Leases>),
 }
 
 impl State {
+    /// Bytes that it takes outside of itself.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Empty | Self::Bucket(_, None) | Self::Sliding(_) => 0,
+            Self::Bucket(_, Some(timeline)) => timeline.bytes(),
+            Self::Window(window) => window.used.capacity() * size_of::<(u64, u64)>(),
+            Self::Log(log) => log.bookings.capacity() * size_of::<log::Booking>(),
+            Self::Leases(leases) => leases.bytes(),
+        }
+    }
+
     /// Works in what has come due. Changes nothing that can be told.
     pub fn settle(&mut self, now: Timestamp) {
         if let Self::Bucket(bucket, timeline) = self
@@ -53,6 +67,7 @@ impl State {
             Self::Window(window) => pause_until <= now && window.is_over(now),
             Self::Sliding(sliding) => pause_until <= now && sliding.is_over(now),
             Self::Log(log) => pause_until <= now && log.is_over(now),
+            Self::Leases(leases) => pause_until <= now && leases.is_over(now),
         }
     }
 
@@ -73,6 +88,7 @@ impl State {
             Self::Window(window) => window.standing(now, pause_until),
             Self::Sliding(sliding) => sliding.standing(now, pause_until),
             Self::Log(log) => log.standing(log.limit, now, pause_until),
+            Self::Leases(leases) => leases.standing(leases.limit, None, now, pause_until),
         })
     }
 
@@ -117,6 +133,11 @@ impl State {
                 log.used_and_booked(now),
                 log.earliest(log.limit, 1, now, pause_until),
             ),
+            Self::Leases(leases) => (
+                Limit::Leases(leases.limit),
+                (leases.count(now), 0),
+                leases.earliest(leases.limit, 1, now, pause_until),
+            ),
         };
         let wait = match next {
             Earliest::After(wait) => wait,
@@ -132,7 +153,8 @@ impl State {
         })
     }
 
-    /// Gives back up to `cost` unused permits; how many came back. Windows and logs give nothing back.
+    /// Gives back up to `cost` unused permits; how many came back. Windows, logs and leases give
+    /// nothing back.
     pub fn refund(&mut self, cost: u64, now: Timestamp, pause_until: Timestamp) -> u64 {
         match self {
             // What is given back in a pause is given back at its end, and some slots may come before it.
@@ -142,13 +164,13 @@ impl State {
                 0
             }
             Self::Bucket(bucket, _) => bucket.refund(cost, now, pause_until),
-            Self::Empty | Self::Window(_) | Self::Sliding(_) | Self::Log(_) => 0,
+            Self::Empty | Self::Window(_) | Self::Sliding(_) | Self::Log(_) | Self::Leases(_) => 0,
         }
     }
 
     /// Gives back `amount` of what was granted to a ticket: all of it where its slot is still ahead, else
     /// what refill or time has not given back already. How many whole permits that were; none if it was
-    /// another kind of limit that granted them.
+    /// another kind of limit that granted them. A lease is one permit, given back while it is held.
     pub fn give_back(
         &mut self,
         grant: Grant,
@@ -179,17 +201,19 @@ impl State {
             Self::Window(window) => window.give_back(amount, slot, now),
             Self::Sliding(sliding) => sliding.give_back(amount, slot, now),
             Self::Log(log) => log.give_back(amount, slot, now),
+            Self::Leases(leases) => u64::from(leases.release(grant.lease, now).is_some()),
         }
     }
 
     /// The limit it counts under; `None` if there is nothing.
-    pub const fn limit(&self) -> Option<Limit> {
+    pub fn limit(&self) -> Option<Limit> {
         match self {
             Self::Empty => None,
             Self::Bucket(bucket, _) => Some(Limit::Bucket(bucket.limit)),
             Self::Window(window) => Some(Limit::Window(window.limit)),
             Self::Sliding(sliding) => Some(Limit::Sliding(sliding.limit)),
             Self::Log(log) => Some(Limit::Log(log.limit)),
+            Self::Leases(leases) => Some(Limit::Leases(leases.limit)),
         }
     }
 
@@ -258,4 +282,6 @@ pub struct Grant {
     pub slot: Slot,
     /// The limit that granted them.
     pub limit: Limit,
+    /// The lease that went with them; 0 for none.
+    pub lease: u64,
 }

@@ -103,6 +103,7 @@ impl TestKey {
             cost,
             slot,
             limit: *limit,
+            lease: 0,
         }
     }
 

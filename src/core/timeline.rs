@@ -89,6 +89,12 @@ impl Timeline {
         }
     }
 
+    /// Bytes that it takes, its bookings included.
+    pub fn bytes(&self) -> usize {
+        let shelved = self.shelved.capacity() * size_of::<Booking>();
+        size_of::<Self>() + self.ahead.heap_bytes() + shelved
+    }
+
     /// True if it holds nothing.
     pub const fn is_empty(&self) -> bool {
         self.ahead.is_empty() && self.shelved.is_empty()

@@ -45,6 +45,11 @@ impl Tree {
         self.0.is_empty()
     }
 
+    /// Bytes that it takes outside of itself.
+    pub const fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Run>()
+    }
+
     /// The runs, and none where there is room for more.
     pub fn runs(&self) -> &[Run] {
         &self.0[self.0.len() / 2..]

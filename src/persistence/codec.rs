@@ -7,6 +7,7 @@
 //! state  = 0                                                 nothing
 //!        | 1 flags capacity permits per_ns level [undrained] [timeline]   bucket, GCRA, PACE
 //!        | 2 window | 3 sliding | 4 log                     see codec_windows.rs
+//!        | 5 leases                                         see codec_leases.rs
 //! level  = deficit base
 //! timeline: see codec_timeline.rs; slow: see codec_slow.rs
 //! pause  = 0 | 1 until kept_for | 2 until kept_for           none, plain, draining
@@ -20,7 +21,7 @@
 //! every number is in the range in which the arithmetic of [`crate::core`] holds. No bytes panic.
 
 use super::input::{DecodeError, Input, put_instant, put_varint};
-use super::{codec_plain, codec_records, codec_slow, codec_timeline, codec_windows};
+use super::{codec_leases, codec_plain, codec_records, codec_slow, codec_timeline, codec_windows};
 use crate::core::bucket::{Bucket, DEFICIT_MAX, Level};
 use crate::core::entry::{Entry, LIMITS_MAX, State, States};
 use crate::core::limit::{BucketLimit, Keeps, Rate};
@@ -42,6 +43,7 @@ const STATE_BUCKET: u8 = 1;
 const STATE_WINDOW: u8 = 2;
 const STATE_SLIDING: u8 = 3;
 const STATE_LOG: u8 = 4;
+const STATE_LEASES: u8 = 5;
 
 const PAUSE_NONE: u8 = 0;
 const PAUSE_PLAIN: u8 = 1;
@@ -179,6 +181,10 @@ fn encode_state(out: &mut Vec<u8>, state: &State, slowed: bool) {
             out.push(STATE_LOG);
             codec_windows::encode_log(out, log);
         }
+        State::Leases(leases) => {
+            out.push(STATE_LEASES);
+            codec_leases::encode(out, leases);
+        }
     }
 }
 
@@ -234,6 +240,10 @@ fn decode_entry(input: &mut Input<'_>) -> Result<Entry, DecodeError> {
     let states = (0..count)
         .map(|_| decode_state(input))
         .collect::<Result<States, _>>()?;
+    let of_leases = |state: &&State| matches!(state, State::Leases(_));
+    if states.iter().filter(of_leases).count() > 1 {
+        return Err(DecodeError::Invalid("a key of several limits of leases"));
+    }
     let entry = Entry::from_parts(states, decode_pause(input)?, codec_slow::decode(input)?);
     if entry.is_absent() {
         return Err(DecodeError::Invalid("a key that holds nothing"));
@@ -251,6 +261,7 @@ fn decode_state(input: &mut Input<'_>) -> Result<State, DecodeError> {
         STATE_WINDOW => State::Window(codec_windows::decode_window(input)?),
         STATE_SLIDING => State::Sliding(codec_windows::decode_sliding(input)?),
         STATE_LOG => State::Log(codec_windows::decode_log(input)?),
+        STATE_LEASES => State::Leases(Box::new(codec_leases::decode(input)?)),
         tag => return Err(DecodeError::Unknown("a key of kind", tag)),
     })
 }

@@ -3,15 +3,17 @@
 //! ```text
 //! policy  = name n (limit)*n
 //! numbers = last                                           no ticket up to it is given again
-//! ticket  = database number slot ttl flags n (part)*n [id]
+//! ticket  = database number slot ttl flags n (part)*n [id] [lease]
 //! part    = key flags n (limit cost slot fraction)*n
-//! answer  = database key id expires request (0 slot ticket binding n (capacity remaining reset)*n | 1 slot | 2 number)
-//! limit   = 1 keeps capacity permits per_ns | 2 align per | 3 per | 4 per
+//! answer  = database key id expires request (granted | 1 slot | 2 number)
+//! granted = (0 slot ticket | 3 slot ticket lease) binding n (capacity remaining reset)*n
+//! limit   = 1 keeps capacity permits per_ns | 2 align per | 3 per | 4 per | 5 (limit of leases)
 //! ```
 //!
 //! Texts are a length and their bytes.
 
 use super::codec::{Record, decode_bucket_limit};
+use super::codec_leases;
 use super::codec_windows::{decode_per, encode_per};
 use super::input::{DecodeError, Input, put_instant, put_varint};
 use crate::core::entry::LIMITS_MAX;
@@ -30,18 +32,24 @@ use smallvec::SmallVec;
 const FLAG_CONFIRMED: u8 = 1;
 const FLAG_OVERTAKEN: u8 = 2;
 const FLAG_ID: u8 = 4;
+const FLAG_LEASE: u8 = 8;
+
+const ANSWER_GRANTED: u8 = 0;
+const ANSWER_UNTIL: u8 = 1;
+const ANSWER_NUMBER: u8 = 2;
+const ANSWER_LEASED: u8 = 3;
 
 /// Rules of a call, and limits of them all: what the grammar lets through.
 const PARTS_MAX: u64 = 16;
 const ROWS_MAX: u64 = PARTS_MAX * LIMITS_MAX as u64;
 const ID_BYTES_MAX: usize = 64;
 
-fn put_text(out: &mut Vec<u8>, text: &[u8]) {
+pub(super) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     put_varint(out, text.len() as u64);
     out.extend_from_slice(text);
 }
 
-fn text<'a>(input: &mut Input<'a>, most: usize) -> Result<&'a [u8], DecodeError> {
+pub(super) fn text<'a>(input: &mut Input<'a>, most: usize) -> Result<&'a [u8], DecodeError> {
     let length = usize::try_from(input.varint()?)
         .ok()
         .filter(|&length| length <= most);
@@ -71,6 +79,11 @@ pub fn ticket_number(input: &mut Input<'_>) -> Result<u64, DecodeError> {
     count(input, 0, i64::MAX as u64)
 }
 
+/// The number of a lease that there is.
+pub(super) fn lease_number(input: &mut Input<'_>) -> Result<u64, DecodeError> {
+    count(input, 1, i64::MAX as u64)
+}
+
 fn encode_limit(out: &mut Vec<u8>, limit: &Limit) {
     match limit {
         Limit::Bucket(limit) => {
@@ -90,6 +103,10 @@ fn encode_limit(out: &mut Vec<u8>, limit: &Limit) {
         Limit::Log(per) => {
             out.push(4);
             encode_per(out, *per);
+        }
+        Limit::Leases(limit) => {
+            out.push(5);
+            codec_leases::encode_limit(out, *limit);
         }
     }
 }
@@ -118,6 +135,7 @@ fn decode_limit(input: &mut Input<'_>) -> Result<Limit, DecodeError> {
         }
         3 => Limit::Sliding(decode_per(input, AMOUNT_MAX)?),
         4 => Limit::Log(decode_per(input, LOG_COUNT_MAX)?),
+        5 => Limit::Leases(codec_leases::decode_limit(input)?),
         tag => return Err(DecodeError::Unknown("a limit of kind", tag)),
     })
 }
@@ -144,7 +162,8 @@ pub fn encode_ticket(out: &mut Vec<u8>, database: u8, number: u64, ticket: &Tick
     put_varint(out, ticket.ttl.as_ns());
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let marks = flag(ticket.confirmed, FLAG_CONFIRMED) | flag(ticket.overtaken, FLAG_OVERTAKEN);
-    out.push(marks | flag(ticket.id.is_some(), FLAG_ID));
+    let more = flag(ticket.id.is_some(), FLAG_ID) | flag(ticket.lease != 0, FLAG_LEASE);
+    out.push(marks | more);
     put_varint(out, ticket.parts.len() as u64);
     for part in &ticket.parts {
         put_text(out, part.key.as_bytes());
@@ -160,6 +179,9 @@ pub fn encode_ticket(out: &mut Vec<u8>, database: u8, number: u64, ticket: &Tick
     if let Some(id) = &ticket.id {
         put_text(out, id);
     }
+    if ticket.lease != 0 {
+        put_varint(out, ticket.lease);
+    }
 }
 
 pub fn decode_ticket(input: &mut Input<'_>) -> Result<Record, DecodeError> {
@@ -167,7 +189,7 @@ pub fn decode_ticket(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     let ttl =
         Span::from_ns(input.varint_u64()?).ok_or(DecodeError::Invalid("a ttl that is too long"))?;
     let flags = input.byte()?;
-    if flags & !(FLAG_CONFIRMED | FLAG_OVERTAKEN | FLAG_ID) != 0 {
+    if flags & !(FLAG_CONFIRMED | FLAG_OVERTAKEN | FLAG_ID | FLAG_LEASE) != 0 {
         return Err(DecodeError::Unknown("a ticket with flags", flags));
     }
     let parts = count(input, 1, PARTS_MAX)?;
@@ -178,6 +200,11 @@ pub fn decode_ticket(input: &mut Input<'_>) -> Result<Record, DecodeError> {
         Some(text(input, ID_BYTES_MAX)?.into())
     } else {
         None
+    };
+    let lease = if flags & FLAG_LEASE != 0 {
+        lease_number(input)?
+    } else {
+        0
     };
     let (confirmed, overtaken) = (flags & FLAG_CONFIRMED != 0, flags & FLAG_OVERTAKEN != 0);
     Ok(Record::Ticket {
@@ -190,6 +217,7 @@ pub fn decode_ticket(input: &mut Input<'_>) -> Result<Record, DecodeError> {
             confirmed,
             overtaken,
             id,
+            lease,
         },
     })
 }
@@ -236,12 +264,20 @@ pub fn encode_answer(
         Answer::Granted {
             slot,
             ticket,
+            lease,
             binding,
             rows,
         } => {
-            out.push(0);
+            out.push(if *lease == 0 {
+                ANSWER_GRANTED
+            } else {
+                ANSWER_LEASED
+            });
             put_instant(out, *slot);
             put_varint(out, *ticket);
+            if *lease != 0 {
+                put_varint(out, *lease);
+            }
             put_varint(out, *binding);
             put_varint(out, rows.len() as u64);
             for row in rows {
@@ -251,11 +287,11 @@ pub fn encode_answer(
             }
         }
         Answer::Until(slot) => {
-            out.push(1);
+            out.push(ANSWER_UNTIL);
             put_instant(out, *slot);
         }
         Answer::Number(number) => {
-            out.push(2);
+            out.push(ANSWER_NUMBER);
             put_varint(out, *number);
         }
     }
@@ -268,8 +304,12 @@ pub fn decode_answer(input: &mut Input<'_>) -> Result<Record, DecodeError> {
     // Debt carried over from a faster rate may take centuries to refill, and an answer tells its end.
     let (expires, request) = (input.distant_instant()?, input.varint_u64()?);
     let answer = match input.byte()? {
-        0 => {
+        tag @ (ANSWER_GRANTED | ANSWER_LEASED) => {
             let (slot, ticket) = (input.distant_instant()?, input.varint_u64()?);
+            let lease = match tag {
+                ANSWER_LEASED => lease_number(input)?,
+                _ => 0,
+            };
             let (binding, rows) = (input.varint_u64()?, count(input, 1, ROWS_MAX)?);
             if binding >= rows {
                 return Err(DecodeError::Invalid("an answer that binds no rule"));
@@ -288,12 +328,13 @@ pub fn decode_answer(input: &mut Input<'_>) -> Result<Record, DecodeError> {
             Answer::Granted {
                 slot,
                 ticket,
+                lease,
                 binding: binding as u16,
                 rows,
             }
         }
-        1 => Answer::Until(input.distant_instant()?),
-        2 => Answer::Number(input.varint_u64()?),
+        ANSWER_UNTIL => Answer::Until(input.distant_instant()?),
+        ANSWER_NUMBER => Answer::Number(input.varint_u64()?),
         tag => return Err(DecodeError::Unknown("an answer of kind", tag)),
     };
     Ok(Record::Answer {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::core::limit::Limit;
+use crate::plain::{Data, Deadline, Plain, Text};
 use crate::store::Answer;
 use proptest::prelude::*;
 
@@ -117,7 +118,32 @@ fn pauses() -> impl Strategy<Value = Pause> {
         })
 }
 
+fn plains() -> impl Strategy<Value = Plain> {
+    let texts = prop_oneof![
+        any::<i64>().prop_map(Text::from),
+        prop::collection::vec(any::<u8>(), 0..300).prop_map(|bytes| Text::new(&bytes).unwrap()),
+    ];
+    let deadlines = (number(i64::MAX as u128), 0..1_000_000u32)
+        .prop_map(|(ms, ns)| Deadline::from_parts(ms as i64, ns).unwrap());
+    (texts, prop::option::of(deadlines)).prop_map(|(text, expires)| Plain {
+        data: Data::Text(text),
+        expires,
+    })
+}
+
+fn plain_records() -> impl Strategy<Value = Record> {
+    (0..DATABASES_MAX, plains()).prop_map(|(database, plain)| Record::Key {
+        database,
+        key: Key::new(b"k"),
+        value: Value::Plain(plain),
+    })
+}
+
 fn records() -> impl Strategy<Value = Record> {
+    prop_oneof![2 => limit_records(), 1 => plain_records()]
+}
+
+fn limit_records() -> impl Strategy<Value = Record> {
     let states = prop_oneof![1 => Just(States::new()), 4 => buckets().prop_map(|bucket| States::from_elem(State::Bucket(bucket, None), 1))];
     let names =
         prop::collection::vec(any::<u8>(), 0..=KEY_BYTES_MAX).prop_map(|name| Key::new(&name));
@@ -251,6 +277,57 @@ fn values_out_of_range_are_refused() {
         pause(INSTANT_MAX, 1),
         Invalid("a pause beyond the last instant")
     );
+}
+
+#[test]
+fn a_plain_value_is_encoded_as_it_is_written_down() {
+    let record = |expires, text: &[u8]| {
+        encoded(&Record::Key {
+            database: 2,
+            key: Key::new(b"ab"),
+            value: Value::Plain(Plain {
+                data: Data::Text(Text::new(text).unwrap()),
+                expires,
+            }),
+        })
+    };
+    assert_eq!(
+        record(None, b"-7"),
+        [6, 2, 2, b'a', b'b', 0, 1, 2, b'-', b'7']
+    );
+    let deadline = Deadline::from_parts(300, 5).unwrap();
+    assert_eq!(
+        record(Some(deadline), b""),
+        [6, 2, 2, b'a', b'b', 1, 172, 2, 5, 1, 0]
+    );
+}
+
+#[test]
+fn a_plain_value_out_of_range_is_refused() {
+    use DecodeError::{Invalid, Short, Unknown};
+    let plain = |rest: &[u8]| decoded(&[&[6, 0, 0], rest].concat()).unwrap_err();
+    let goes = |ms: u128, ns: u128| {
+        let mut bytes = vec![1];
+        put_varint(&mut bytes, ms);
+        put_varint(&mut bytes, ns);
+        bytes.extend_from_slice(&[1, 0]);
+        plain(&bytes)
+    };
+    assert_eq!(plain(&[2, 1, 0]), Unknown("an expiry of kind", 2));
+    assert_eq!(plain(&[0, 99, 0]), Unknown("a plain value of kind", 99));
+    assert_eq!(plain(&[0, 1, 1]), Short);
+    let beyond = Invalid("an expiry beyond the last one");
+    assert_eq!(goes(1 << 63, 0), beyond);
+    assert_eq!(goes(0, 1_000_000), beyond);
+    assert_eq!(goes(0, 1 << 40), beyond);
+    let too_long = Invalid("a string that is too long");
+    let mut bytes = vec![0, 1];
+    put_varint(&mut bytes, 65_537u64);
+    bytes.extend_from_slice(&[b'x'; 65_537]);
+    assert_eq!(plain(&bytes), too_long);
+    let mut bytes = vec![0, 1];
+    put_varint(&mut bytes, u128::MAX);
+    assert_eq!(plain(&bytes), too_long);
 }
 
 #[test]

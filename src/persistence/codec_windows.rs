@@ -123,7 +123,7 @@ pub fn decode_log(input: &mut Input<'_>) -> Result<Log, DecodeError> {
 }
 
 /// The next of a strictly ascending row, from its distance to the last.
-fn ascending(last: Option<u64>, gap: u64) -> Result<u64, DecodeError> {
+pub(super) fn ascending(last: Option<u64>, gap: u64) -> Result<u64, DecodeError> {
     let next = match last {
         None => Some(gap),
         Some(last) => last.checked_add(gap).filter(|_| gap > 0),

@@ -11,6 +11,7 @@
 //! A new kind of state is one more tag in [`codec`]; an older server then says that it cannot read it.
 
 pub mod codec;
+mod codec_leases;
 mod codec_plain;
 mod codec_records;
 mod codec_slow;

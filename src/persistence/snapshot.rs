@@ -89,7 +89,7 @@ fn restore(store: &Store, record: Record) {
             database,
             key,
             value,
-        } => store.restore(database, key, value),
+        } => store.restore(database, &key, value),
         Record::Policy { name, limits } => {
             store.policies.set(&name, limits);
         }

@@ -4,6 +4,9 @@ use std::io::Write as _;
 /// Longest text: sign, 17 digits, point, `e-308`.
 const TEXT_BYTES_MAX: usize = 32;
 
+/// Integers up to here are printed as such.
+const PLAIN_INTEGER_MAX: f64 = 4_503_599_627_370_496.0;
+
 /// The text of one number, on the stack.
 pub(super) struct DoubleText {
     bytes: [u8; TEXT_BYTES_MAX],
@@ -38,13 +41,29 @@ impl DoubleText {
 
     /// `value` is finite and not negative.
     fn push_finite(&mut self, value: f64) {
+        if value <= PLAIN_INTEGER_MAX && value.fract() == 0.0 {
+            self.push(itoa::Buffer::new().format(value as u64).as_bytes());
+            return;
+        }
         // Rust prints the shortest digits too, only laid out differently: `d.ddde-X`.
         let mut scientific = [0; TEXT_BYTES_MAX];
         let mut unwritten = &mut scientific[..];
         let written = write!(unwritten, "{value:e}");
         debug_assert!(written.is_ok(), "17 digits and an exponent fit");
-        let unwritten = unwritten.len();
-        let scientific = &scientific[..TEXT_BYTES_MAX - unwritten];
+        let mut length = TEXT_BYTES_MAX - unwritten.len();
+        // Of 17 digits several texts read back as the number: the nearest, and of two the even one.
+        if scientific[..length]
+            .split(|&byte| byte == b'e')
+            .next()
+            .map_or(0, <[u8]>::len)
+            == 18
+        {
+            let mut unwritten = &mut scientific[..];
+            let written = write!(unwritten, "{value:.16e}");
+            debug_assert!(written.is_ok(), "17 digits and an exponent fit");
+            length = TEXT_BYTES_MAX - unwritten.len();
+        }
+        let scientific = &scientific[..length];
 
         let mut digits = [0; TEXT_BYTES_MAX];
         let (mut count, mut exponent, mut exponent_negative, mut in_exponent) =
@@ -140,7 +159,11 @@ mod tests {
             (3.1, "3.1"),
             (100.0, "100"),
             (1e7, "10000000"),
-            (1e8, "1e+8"),
+            (1e8, "100000000"),
+            (1.7e12, "1700000000000"),
+            (-4503599627370495.0, "-4503599627370495"),
+            (1e16, "1e+16"),
+            (1_700_002_372_347_469.0 + 0.25, "1700002372347469.2"),
             (123e7, "1230000000"),
             (1e21, "1e+21"),
             (0.001, "0.001"),

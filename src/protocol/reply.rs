@@ -13,6 +13,16 @@ pub enum Protocol {
     Resp3,
 }
 
+impl Protocol {
+    /// Its number: 2 or 3.
+    pub const fn version(self) -> u8 {
+        match self {
+            Self::Resp2 => 2,
+            Self::Resp3 => 3,
+        }
+    }
+}
+
 /// Writes replies behind what a buffer already holds.
 ///
 /// Each method writes one value. An aggregate ([`array`](Self::array), [`map`](Self::map), [`set`](Self::set),
@@ -43,6 +53,11 @@ impl<'a> Reply<'a> {
     /// Where the next value will be written: a mark for [`truncate`](Self::truncate).
     pub fn position(&self) -> usize {
         self.out.len()
+    }
+
+    /// All that the buffer holds so far.
+    pub fn written(&self) -> &[u8] {
+        self.out
     }
 
     /// Drops what was written since `position` was taken, as when a command fails with half of its reply written.
@@ -162,6 +177,19 @@ impl<'a> Reply<'a> {
             Protocol::Resp3 => {
                 self.out.push(b',');
                 self.out.extend_from_slice(text.as_bytes());
+                self.out.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
+    /// A floating-point number that prints as RESP3 writes one; a byte string in RESP2.
+    pub fn double_display(&mut self, number: impl fmt::Display) {
+        match self.protocol {
+            Protocol::Resp2 => self.bulk_display(number),
+            Protocol::Resp3 => {
+                self.out.push(b',');
+                // Appending cannot fail.
+                let _ = write!(Appended(self.out), "{number}");
                 self.out.extend_from_slice(b"\r\n");
             }
         }

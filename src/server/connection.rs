@@ -2,7 +2,8 @@
 //!
 //! Memory is bounded because the two directions take turns. Nothing is read while replies wait to be
 //! taken, so a connection holds at most one request ([`crate::protocol::limits`]) and one read of
-//! input, and at most `client-output-limit` and one reply of output.
+//! input, and at most `client-output-limit` and one reply of output. Messages that others send it wait in its
+//! mailbox, at most `pubsub-output-limit` of them, and leave a piece at a time.
 
 use std::fmt;
 use std::io;
@@ -27,6 +28,8 @@ use crate::session::{Completion, Flow, Session};
 const READ_BYTES: usize = 16 * 1024;
 /// Bytes asked for while the peer sends more than [`READ_BYTES`] at a time (a deep pipeline).
 const READ_BYTES_BUSY: usize = 64 * 1024;
+/// Bytes of messages taken out of the mailbox at a time, so that what is under way hardly adds to their bound.
+const MESSAGES_BYTES: usize = 64 * 1024;
 /// Bytes read ahead while a command waits for its answer. A peer that sends more is not read, and if it goes then
 /// that is seen when the answer comes.
 const WAITING_BYTES_MAX: usize = 64 * 1024;
@@ -47,6 +50,8 @@ enum End {
     SessionClosed,
     /// `CLIENT KILL`.
     Killed,
+    /// It did not read its messages.
+    Overrun,
     /// Nothing came for `timeout` seconds.
     Idle,
     /// The peer left its replies unread.
@@ -63,6 +68,7 @@ impl fmt::Display for End {
             Self::PeerClosed => f.write_str("closed by the client"),
             Self::SessionClosed => f.write_str("closed after a last reply"),
             Self::Killed => f.write_str("killed"),
+            Self::Overrun => f.write_str("messages were not read"),
             Self::Idle => f.write_str("idle for too long"),
             Self::Stalled => f.write_str("replies were not read"),
             Self::Stopping => f.write_str("the server stops"),
@@ -103,9 +109,21 @@ pub(super) async fn run(
         read_bytes: READ_BYTES,
     };
     let end = connection.serve().await;
-    let Connection { stream, client, .. } = connection;
+    let Connection {
+        stream,
+        client,
+        session,
+        server,
+        ..
+    } = connection;
+    // What it watches, what it listens to and what is bound to it goes at once, and not when the last bytes are out.
+    drop(session);
     // Gone from CLIENT LIST before the last bytes are; its place is free only when the socket is.
     drop(registered);
+    if let End::Overrun = end {
+        server.engine.shared.metrics.overran();
+        tracing::warn!(%peer, id = client.id, "cut off: its messages were not read");
+    }
     tracing::debug!(%peer, id = client.id, reason = %end, "disconnected");
     match end {
         End::SessionClosed => linger(stream, LINGER).await,
@@ -175,6 +193,7 @@ impl Connection {
                 Flow::Read => break,
                 // Between two floods of replies the other connections of this thread get their turn.
                 Flow::Flush => tokio::task::yield_now().await,
+                Flow::Close if self.client.is_overrun() => return Err(End::Overrun),
                 Flow::Close => return Err(End::SessionClosed),
                 Flow::Wait(pending) => completion = Some(self.finish(pending).await?),
             }
@@ -188,7 +207,7 @@ impl Connection {
     /// `Err` if there is a reason to end that does not come from the peer.
     fn is_over(&self) -> Result<(), End> {
         if self.client.is_killed() {
-            Err(End::Killed)
+            Err(self.cut_off())
         } else if self.server.gate.is_closed() {
             Err(End::Stopping)
         } else {
@@ -196,14 +215,25 @@ impl Connection {
         }
     }
 
+    /// Why it ends, once it was killed.
+    fn cut_off(&self) -> End {
+        if self.client.is_overrun() {
+            End::Overrun
+        } else {
+            End::Killed
+        }
+    }
+
     async fn read(&mut self) -> Result<(), End> {
         self.input.reserve(self.read_bytes);
         // A changed setting holds from the next command on.
         let idle_seconds = self.server.settings().timeout_seconds();
+        // Who listens has nothing to say.
+        let may_idle = idle_seconds == 0 || self.client.listens();
         let idle = async {
-            match idle_seconds {
-                0 => std::future::pending().await,
-                seconds => sleep(Duration::from_secs(seconds)).await,
+            match may_idle {
+                true => std::future::pending().await,
+                false => sleep(Duration::from_secs(idle_seconds)).await,
             }
         };
         tokio::pin!(idle);
@@ -223,6 +253,7 @@ impl Connection {
             if received == 0 {
                 return Err(End::PeerClosed);
             }
+            self.server.engine.shared.metrics.received(received);
             let was_full = received == self.read_bytes;
             self.read_bytes = if was_full {
                 READ_BYTES_BUSY
@@ -260,7 +291,9 @@ impl Connection {
 
     /// Sends what the session wrote and what others sent to the client. Usually one write that does not wait.
     async fn flush(&mut self) -> Result<(), End> {
-        self.client.take_messages(&mut self.output);
+        let more = self
+            .client
+            .take_some_messages(&mut self.output, MESSAGES_BYTES);
         let mut sent = 0;
         while sent < self.output.len() {
             match self.stream.try_write(&self.output[sent..]) {
@@ -273,28 +306,43 @@ impl Connection {
                 Err(error) => return Err(error.into()),
             }
         }
+        if sent > 0 {
+            self.server.engine.shared.metrics.sent(sent);
+        }
         self.output.clear();
         if self.output.capacity() > READ_BYTES_BUSY {
             self.output = Vec::new();
+        }
+        if more {
+            // The rest follows when the others of this thread have had their turn, and what has come was read.
+            self.wake.notify_one();
+            tokio::task::yield_now().await;
         }
         Ok(())
     }
 
     async fn until_writable(&self) -> Result<(), End> {
-        tokio::select! {
+        let mut woken = false;
+        let result = tokio::select! {
             writable = timeout(STALL, self.stream.writable()) => match writable {
                 Ok(result) => Ok(result?),
                 Err(_) => Err(End::Stalled),
             },
             // A stop does not cut off replies that are being taken; how long that may last is for
             // `serve` to say.
-            () = self.killed() => Err(End::Killed),
+            () = self.killed(&mut woken) => Err(self.cut_off()),
+        };
+        if woken {
+            // Not for this: there are messages, or an answer, or the gate has opened.
+            self.wake.notify_one();
         }
+        result
     }
 
-    async fn killed(&self) {
+    async fn killed(&self, woken: &mut bool) {
         while !self.client.is_killed() {
             self.wake.notified().await;
+            *woken = true;
         }
     }
 
@@ -338,11 +386,10 @@ impl Connection {
             tokio::select! {
                 biased;
                 () = self.wake.notified() => {}
-                received = self.stream.read_buf(&mut room), if has_room => {
-                    if received? == 0 {
-                        return Err(End::PeerClosed);
-                    }
-                }
+                received = self.stream.read_buf(&mut room), if has_room => match received? {
+                    0 => return Err(End::PeerClosed),
+                    received => self.server.engine.shared.metrics.received(received),
+                },
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -18,8 +18,8 @@ mod table;
 pub use level::LogLevel;
 pub use table::SetError;
 pub(crate) use table::{
-    BOOKINGS_LIMIT, MAXCLIENTS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN, SECONDS_MAX, max_pause,
-    save, yes_no,
+    BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
+    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, max_pause, save, slower_than, yes_no,
 };
 use table::{Change, ROWS, find};
 
@@ -58,6 +58,14 @@ pub struct Initial {
     pub protected_mode: bool,
     /// Replies a connection may have waiting, in bytes, before it is made to read them.
     pub client_output_limit: u64,
+    /// Messages a connection may have waiting, in bytes, before it is cut off.
+    pub pubsub_output_limit: u64,
+    /// A command that takes so many microseconds goes into the slow log; -1 for none.
+    pub slowlog_slower_than_us: i64,
+    /// Most entries of the slow log.
+    pub slowlog_len_max: u64,
+    /// What takes so many milliseconds is noted for `LATENCY`; 0 for nothing.
+    pub latency_threshold_ms: u64,
 }
 
 impl Default for Initial {
@@ -79,6 +87,10 @@ impl Default for Initial {
             max_bookings: 100_000,
             protected_mode: true,
             client_output_limit: 1024 * 1024,
+            pubsub_output_limit: 32 * 1024 * 1024,
+            slowlog_slower_than_us: 10_000,
+            slowlog_len_max: 128,
+            latency_threshold_ms: 0,
         }
     }
 }
@@ -98,6 +110,10 @@ pub struct Settings {
     max_bookings: AtomicU64,
     protected_mode: AtomicBool,
     client_output_limit: AtomicU64,
+    pubsub_output_limit: AtomicU64,
+    slowlog_slower_than_us: AtomicI64,
+    slowlog_len_max: AtomicU64,
+    latency_threshold_ms: AtomicU64,
     loglevel_hook: Mutex<Option<LogLevelHook>>,
 }
 
@@ -115,6 +131,10 @@ impl Settings {
             max_bookings: initial.max_bookings.into(),
             protected_mode: initial.protected_mode.into(),
             client_output_limit: initial.client_output_limit.into(),
+            pubsub_output_limit: initial.pubsub_output_limit.into(),
+            slowlog_slower_than_us: initial.slowlog_slower_than_us.into(),
+            slowlog_len_max: initial.slowlog_len_max.into(),
+            latency_threshold_ms: initial.latency_threshold_ms.into(),
             loglevel_hook: Mutex::new(None),
             fixed: initial,
         }
@@ -185,6 +205,30 @@ impl Settings {
         usize::try_from(self.client_output_limit.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
+    /// Messages a connection may have waiting, in bytes, before it is cut off.
+    pub fn pubsub_output_limit(&self) -> usize {
+        usize::try_from(self.pubsub_output_limit.load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
+    /// Nanoseconds from which on a command goes into the slow log; `u64::MAX` for never.
+    pub fn slowlog_slower_than_ns(&self) -> u64 {
+        let us = u64::try_from(self.slowlog_slower_than_us.load(Relaxed));
+        us.map_or(u64::MAX, |us| us * 1000)
+    }
+
+    /// Most entries of the slow log.
+    pub fn slowlog_len_max(&self) -> usize {
+        usize::try_from(self.slowlog_len_max.load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
+    /// Nanoseconds from which on something is noted for `LATENCY`; `u64::MAX` for never.
+    pub fn latency_threshold_ns(&self) -> u64 {
+        match self.latency_threshold_ms.load(Relaxed) {
+            0 => u64::MAX,
+            ms => ms * 1_000_000,
+        }
+    }
+
     /// Every setting's name, in the order of the table.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ROWS.iter().map(|row| row.name)
@@ -233,6 +277,10 @@ impl Settings {
             Change::MaxBookings(most) => self.max_bookings.store(most, Relaxed),
             Change::ProtectedMode(on) => self.protected_mode.store(on, Relaxed),
             Change::ClientOutputLimit(bytes) => self.client_output_limit.store(bytes, Relaxed),
+            Change::PubsubOutputLimit(bytes) => self.pubsub_output_limit.store(bytes, Relaxed),
+            Change::SlowlogSlowerThan(us) => self.slowlog_slower_than_us.store(us, Relaxed),
+            Change::SlowlogMaxLen(most) => self.slowlog_len_max.store(most, Relaxed),
+            Change::LatencyThreshold(ms) => self.latency_threshold_ms.store(ms, Relaxed),
             Change::Loglevel(level) => {
                 *self.loglevel.lock() = level;
                 if let Some(hook) = &*self.loglevel_hook.lock() {

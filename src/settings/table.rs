@@ -15,8 +15,16 @@ pub const MAXCLIENTS_MAX: u64 = 1_000_000;
 pub const SECONDS_MAX: u64 = 315_360_000;
 /// Least bytes of `client-output-limit`: below it every large reply would be cut into shreds.
 pub const OUTPUT_LIMIT_MIN: u64 = 4 * 1024;
-/// Most bytes of `client-output-limit`, per connection.
+/// Least bytes of `pubsub-output-limit`: one message of the longest kind (1 MiB) fits beside another.
+pub const PUBSUB_OUTPUT_LIMIT_MIN: u64 = 2 * 1024 * 1024;
+/// Most bytes of `client-output-limit` and of `pubsub-output-limit`, per connection.
 pub const OUTPUT_LIMIT_MAX: u64 = 1024 * 1024 * 1024;
+/// Most milliseconds and microseconds of the two thresholds of slowness: a day.
+pub const MS_MAX: u64 = 86_400_000;
+/// As [`MS_MAX`], in microseconds.
+pub const US_MAX: u64 = MS_MAX * 1000;
+/// Most entries of the slow log: with all words of each at their longest they take 50 MB.
+pub const SLOWLOG_LEN_LIMIT: u64 = 10_000;
 
 /// A value that has been checked and only waits to be stored.
 pub(super) enum Change {
@@ -30,6 +38,10 @@ pub(super) enum Change {
     MaxBookings(u64),
     ProtectedMode(bool),
     ClientOutputLimit(u64),
+    PubsubOutputLimit(u64),
+    SlowlogSlowerThan(i64),
+    SlowlogMaxLen(u64),
+    LatencyThreshold(u64),
 }
 
 /// Reads a new value; the error says what the setting takes.
@@ -42,8 +54,8 @@ pub(super) struct Row {
     pub(super) parse: Option<Parse>,
 }
 
-/// The table. `appendonly` and the two about memory are what tools ask Redis for; their answers are
-/// true of this server.
+/// The table. `appendonly`, `client-output-buffer-limit` and the two about memory are what tools ask Redis for;
+/// their answers are true of this server.
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "appendonly",
@@ -53,6 +65,14 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "bind",
         get: |s| text(addresses(&s.fixed.bind)),
+        parse: None,
+    },
+    Row {
+        name: "client-output-buffer-limit",
+        get: |s| {
+            let bytes = s.pubsub_output_limit();
+            text(format!("normal 0 0 0 slave 0 0 0 pubsub {bytes} 0 0"))
+        },
         parse: None,
     },
     Row {
@@ -76,6 +96,11 @@ pub(super) const ROWS: &[Row] = &[
         name: "dir",
         get: |s| text(&s.fixed.dir),
         parse: None,
+    },
+    Row {
+        name: "latency-monitor-threshold",
+        get: |s| text(s.latency_threshold_ms.load(Relaxed)),
+        parse: Some(|value| integer(value, 0, MS_MAX).map(Change::LatencyThreshold)),
     },
     Row {
         name: "loglevel",
@@ -122,6 +147,13 @@ pub(super) const ROWS: &[Row] = &[
         parse: Some(|value| yes_no(value).map(Change::ProtectedMode)),
     },
     Row {
+        name: "pubsub-output-limit",
+        get: |s| text(s.pubsub_output_limit()),
+        parse: Some(|value| {
+            integer(value, PUBSUB_OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::PubsubOutputLimit)
+        }),
+    },
+    Row {
         name: "requirepass",
         get: |s| s.requirepass.read().reveal().to_vec(),
         parse: Some(|value| {
@@ -134,6 +166,16 @@ pub(super) const ROWS: &[Row] = &[
         name: "save",
         get: |s| text(save_text(s.save_seconds())),
         parse: Some(|value| save(value).map(Change::Save)),
+    },
+    Row {
+        name: "slowlog-log-slower-than",
+        get: |s| text(s.slowlog_slower_than_us.load(Relaxed)),
+        parse: Some(|value| slower_than(value).map(Change::SlowlogSlowerThan)),
+    },
+    Row {
+        name: "slowlog-max-len",
+        get: |s| text(s.slowlog_len_max()),
+        parse: Some(|value| integer(value, 0, SLOWLOG_LEN_LIMIT).map(Change::SlowlogMaxLen)),
     },
     Row {
         name: "tcp-backlog",
@@ -185,6 +227,15 @@ fn integer(value: &[u8], least: u64, most: u64) -> Result<u64, String> {
         .and_then(|text| text.parse().ok())
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| format!("argument must be between {least} and {most} inclusive"))
+}
+
+/// Microseconds, or -1 for never.
+pub(crate) fn slower_than(value: &[u8]) -> Result<i64, String> {
+    if value == b"-1" {
+        return Ok(-1);
+    }
+    let us = integer(value, 0, US_MAX).map(|us| us as i64);
+    us.map_err(|_| format!("argument must be between -1 and {US_MAX} inclusive"))
 }
 
 /// `yes` or `no`.

@@ -15,6 +15,16 @@ impl Key {
         Self(SmallVec::from_slice(name))
     }
 
+    /// Bytes that a name takes outside of the [`Key`].
+    pub fn heap_bytes(name: &[u8]) -> usize {
+        let key = SmallVec::<[u8; 16]>::new();
+        if name.len() > key.inline_size() {
+            name.len()
+        } else {
+            0
+        }
+    }
+
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

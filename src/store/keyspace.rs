@@ -1,5 +1,6 @@
 //! The databases: what commands and background work may do with keys.
 
+use super::counts::{Counts, Share};
 use super::key::Key;
 use super::policies::Policies;
 use super::records::Records;
@@ -9,6 +10,7 @@ use super::watches::{Watch, Watches};
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
+use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -25,6 +27,8 @@ pub struct Store {
     pub policies: Policies,
     /// Tickets and remembered answers.
     pub records: Records,
+    /// What is counted of the keys.
+    pub counts: Counts,
 }
 
 /// A page of a SCAN.
@@ -65,6 +69,7 @@ impl Store {
             watches: Watches::default(),
             policies: Policies::default(),
             records: Records::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -86,10 +91,13 @@ impl Store {
         f: impl FnOnce(&mut Value) -> R,
     ) -> R {
         self.database(database).write(key, |value| {
+            self.counts.lapse(database, value, now);
             value.forget(now);
+            let share = Share::of(value);
             let before = self.watches.any().then(|| value.clone());
             let result = f(value);
             value.forget(now);
+            self.counts.change(database, share, Share::of(value));
             if before.is_some_and(|before| before != *value) {
                 self.watches.touch(database, key);
             }
@@ -106,11 +114,17 @@ impl Store {
         f: impl FnOnce(&mut [Value]) -> R,
     ) -> R {
         self.database(database).write_many(keys, |values| {
-            values.iter_mut().for_each(|value| value.forget(now));
+            for value in values.iter_mut() {
+                self.counts.lapse(database, value, now);
+                value.forget(now);
+            }
+            let share = values.iter().map(Share::of).sum();
             let before: Option<SmallVec<[Value; 4]>> =
                 self.watches.any().then(|| values.iter().cloned().collect());
             let result = f(values);
             values.iter_mut().for_each(|value| value.forget(now));
+            let after = values.iter().map(Share::of).sum();
+            self.counts.change(database, share, after);
             for ((before, value), key) in before.iter().flatten().zip(values.iter()).zip(keys) {
                 if before != value {
                     self.watches.touch(database, key);
@@ -152,6 +166,83 @@ impl Store {
         })
     }
 
+    /// As [`Self::with_value`], for a call that works on a plain value: `f` gets its slot, `None` for a key that does not
+    /// exist.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds limits; `f` is not called then.
+    pub fn with_plain<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(&mut Option<Plain>) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_value(database, key, now, |value| {
+            let mut slot = value.take_plain()?;
+            let result = f(&mut slot);
+            *value = slot.into();
+            Ok(result)
+        })
+    }
+
+    /// As [`Self::with_plain`] for several distinct keys, atomically.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if one of the keys holds limits.
+    pub fn with_plains<R>(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [Option<Plain>]) -> R,
+    ) -> Result<R, Refusal> {
+        self.with_values(database, keys, now, |values| {
+            values
+                .iter()
+                .try_for_each(|value| value.plain().map(drop))?;
+            let slots = values.iter_mut().map(Value::take_plain);
+            let mut slots = slots.collect::<Result<SmallVec<[_; 4]>, _>>()?;
+            let result = f(&mut slots);
+            for (value, slot) in values.iter_mut().zip(slots) {
+                *value = slot.into();
+            }
+            Ok(result)
+        })
+    }
+
+    /// Calls `f` with the plain value of the key, `None` if it does not exist at `now`.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if the key holds limits; `f` is not called then.
+    pub fn read_plain<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(Option<&Plain>) -> R,
+    ) -> Result<R, Refusal> {
+        self.read(database, key, now, |value| {
+            value.map_or(Ok(None), Value::plain).map(f)
+        })
+    }
+
+    /// Calls `f` with what each of several keys holds, in turn and at one instant: nobody writes to any of them meanwhile.
+    pub fn read_many(
+        &self,
+        database: u8,
+        keys: &[&[u8]],
+        now: Timestamp,
+        mut f: impl FnMut(Option<&Value>),
+    ) {
+        match self.existing(database) {
+            Some(shards) => shards.read_many(keys, |value| {
+                f(value.filter(|value| !value.is_forgettable(now)));
+            }),
+            None => keys.iter().for_each(|_| f(None)),
+        }
+    }
+
     /// Calls `f` with what the key holds, `None` if it does not exist at `now`.
     pub fn read<R>(
         &self,
@@ -177,13 +268,30 @@ impl Store {
     }
 
     /// Puts a value in place, as it comes out of a snapshot.
-    pub fn restore(&self, database: u8, key: Key, value: Value) {
-        self.database(database).insert(key, value);
+    pub fn restore(&self, database: u8, key: &Key, value: Value) {
+        let share = Share::of(&value);
+        let replaced = self.database(database).write(key.as_bytes(), |place| {
+            Share::of(&std::mem::replace(place, value))
+        });
+        self.counts.change(database, replaced, share);
     }
 
     /// Keys of a database; keys that have gone by themselves count until the sweep has passed.
     pub fn len(&self, database: u8) -> usize {
         self.existing(database).map_or(0, Shards::len)
+    }
+
+    /// Bytes that a key takes that exists at `now`: its place in the table, its name, and what it holds.
+    pub fn bytes(&self, database: u8, key: &[u8], now: Timestamp) -> Option<usize> {
+        self.read(database, key, now, |value| {
+            let heap = Key::heap_bytes(key) + value?.heap_bytes();
+            Some(Shards::<Value>::PLACE_BYTES + heap)
+        })
+    }
+
+    /// Bytes of the tables of a database, what keys hold elsewhere left out.
+    pub fn table_bytes(&self, database: u8) -> usize {
+        self.existing(database).map_or(0, Shards::table_bytes)
     }
 
     /// Empties a database.
@@ -208,6 +316,7 @@ impl Store {
         if let Some(shards) = self.existing(database) {
             shards.clear();
         }
+        self.counts.clear(database);
     }
 
     /// Those of the next `count` keys from `cursor` on that exist at `now` and are `wanted`. A page may be empty and yet
@@ -244,13 +353,14 @@ impl Store {
         }
     }
 
-    /// Drops keys that have gone by themselves, looking at no more than `budget` places, of one shard at
-    /// a time: a lock is held for at most that long.
+    /// Drops keys that have gone by themselves, and counts the leases that have lapsed, looking at no more than
+    /// `budget` places, of one shard at a time: a lock is held for at most that long.
     pub fn sweep(&self, mut sweep: Sweep, budget: usize, now: Timestamp) -> Sweep {
         (sweep.looked, sweep.dropped) = (0, 0);
         while sweep.looked < budget {
             let step = self.databases[sweep.database].get().map(|shards| {
                 shards.sweep(sweep.shard, sweep.place, budget - sweep.looked, |value| {
+                    self.counts.lapse(sweep.database as u8, value, now);
                     value.is_forgettable(now)
                 })
             });
@@ -277,9 +387,14 @@ impl Store {
         sweep
     }
 
-    /// Watches a key for a client.
-    pub fn watch(&self, database: u8, key: &[u8], watch: &Watch) {
+    /// Watches a key for a client, as it is at `now`.
+    pub fn watch(&self, database: u8, key: &[u8], watch: &mut Watch, now: Timestamp) {
         self.watches.add(database, key, watch);
+        // Looked at when it is watched, so that no change is missed in between.
+        let ends = self.read(database, key, now, |value| value?.deadline());
+        if let Some(ends) = ends {
+            watch.ends_at(ends);
+        }
     }
 
     /// Ends a client's watch over all its keys.

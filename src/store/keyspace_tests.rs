@@ -171,10 +171,10 @@ fn sixteen_keys_and_more_go_in_one_call() {
 fn a_watch_breaks_when_its_key_changes() {
     let store = Store::new();
     let broken_by = |change: &dyn Fn()| {
-        let watch = Watch::default();
-        store.watch(0, b"k", &watch);
+        let mut watch = Watch::default();
+        store.watch(0, b"k", &mut watch, at(0));
         change();
-        let broken = watch.is_broken();
+        let broken = watch.is_broken(at(0));
         store.unwatch(&watch);
         broken
     };
@@ -198,9 +198,9 @@ fn a_watch_breaks_when_its_key_changes() {
 fn a_watch_holds_while_its_key_stays_as_it_is() {
     let store = Store::new();
     spend(&store, b"k", CAPACITY, at(0));
-    let watch = Watch::default();
-    store.watch(0, b"k", &watch);
-    store.watch(0, b"absent", &watch);
+    let mut watch = Watch::default();
+    store.watch(0, b"k", &mut watch, at(0));
+    store.watch(0, b"absent", &mut watch, at(0));
     assert_eq!(remaining(&store, b"k", at(0)), 0);
     assert!(
         !store
@@ -219,29 +219,29 @@ fn a_watch_holds_while_its_key_stays_as_it_is() {
             .unwrap()
     );
     store.clear(1, at(0));
-    assert!(!watch.is_broken());
+    assert!(!watch.is_broken(at(0)));
     store.unwatch(&watch);
     spend(&store, b"absent", 1, at(0));
-    assert!(!watch.is_broken(), "nor afterwards");
+    assert!(!watch.is_broken(at(0)), "nor afterwards");
 }
 
 #[test]
 fn a_broken_watch_stays_broken_and_breaks_nobody_elses() {
     let store = Store::new();
-    let (mine, yours) = (Watch::default(), Watch::default());
-    store.watch(0, b"mine", &mine);
-    store.watch(0, b"mine", &mine);
-    store.watch(0, b"yours", &yours);
+    let (mut mine, mut yours) = (Watch::default(), Watch::default());
+    store.watch(0, b"mine", &mut mine, at(0));
+    store.watch(0, b"mine", &mut mine, at(0));
+    store.watch(0, b"yours", &mut yours, at(0));
     spend(&store, b"mine", 1, at(0));
     store
         .with_limit(0, b"mine", at(0), |entry| {
             assert_eq!(entry.refund(1, at(0)), 1)
         })
         .unwrap();
-    assert!(mine.is_broken() && !yours.is_broken());
+    assert!(mine.is_broken(at(0)) && !yours.is_broken(at(0)));
     store.unwatch(&mine);
     spend(&store, b"yours", 1, at(0));
-    assert!(yours.is_broken());
+    assert!(yours.is_broken(at(0)));
 }
 
 #[test]
@@ -262,7 +262,26 @@ fn a_restored_entry_replaces_the_one_there() {
     let key = Key::new(&0u32.to_le_bytes());
     let mut entry = Entry::default();
     assert!(take(&mut entry, 7, at(0)));
-    store.restore(0, key.clone(), Value::Limit(entry));
+    store.restore(0, &key, Value::Limit(entry));
     assert_eq!(remaining(&store, key.as_bytes(), at(0)), 3);
     assert_eq!(store.len(0), 1);
+}
+
+#[test]
+fn a_key_takes_its_place_its_name_and_what_it_holds() {
+    let store = Store::new();
+    let long = [b'k'; KEY_BYTES_MAX];
+    for key in [&b"k"[..], &long] {
+        let taken = store.with_limit(0, key, at(0), |entry| take(entry, 1, at(0)));
+        assert_eq!(taken, Ok(true));
+    }
+    let bytes = |key: &[u8]| store.bytes(0, key, at(0));
+    let short = bytes(b"k").unwrap();
+    assert!(short > size_of::<Value>() + size_of::<Key>());
+    assert_eq!(bytes(&long), Some(short + KEY_BYTES_MAX));
+    assert_eq!(bytes(b"nobody"), None);
+    assert_eq!(store.bytes(1, b"k", at(0)), None);
+    // A table has room for more than it holds, and there is one for each key at most.
+    assert!((2 * short..256 * 4 * short).contains(&store.table_bytes(0)));
+    assert_eq!(store.table_bytes(1), 0);
 }

@@ -1,5 +1,6 @@
 //! Keys and their entries: sharded, locked for as long as one call takes, swept of what is forgotten.
 
+mod counts;
 mod key;
 mod keyspace;
 mod policies;
@@ -17,6 +18,8 @@ pub use watches::Watch;
 
 #[cfg(test)]
 mod page_tests;
+#[cfg(test)]
+mod plain_tests;
 #[cfg(test)]
 mod sweep_tests;
 #[cfg(test)]

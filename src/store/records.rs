@@ -41,6 +41,8 @@ pub struct Ticket {
     pub overtaken: bool,
     /// The id of its request.
     pub id: Option<Box<[u8]>>,
+    /// The lease that was taken with it; 0 for none.
+    pub lease: u64,
 }
 
 /// What a ticket holds of one key.
@@ -82,6 +84,8 @@ pub enum Answer {
         slot: Timestamp,
         /// Its ticket; 0 for none.
         ticket: u64,
+        /// Its lease; 0 for none.
+        lease: u64,
         /// The row that binds.
         binding: u16,
         /// One a limit.

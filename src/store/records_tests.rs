@@ -26,6 +26,7 @@ fn ticket(key: &str, slot: Timestamp) -> Ticket {
         confirmed: false,
         overtaken: false,
         id: None,
+        lease: 0,
     }
 }
 
@@ -104,6 +105,7 @@ fn a_ticket_given_back_takes_the_answer_of_its_request_along() {
         answer: Answer::Granted {
             slot: at(5),
             ticket: 1,
+            lease: 0,
             binding: 0,
             rows: Vec::new(),
         },
@@ -128,6 +130,7 @@ fn but_not_that_of_another_request_with_the_same_id() {
     let answer = Answer::Granted {
         slot: at(5),
         ticket: 3,
+        lease: 0,
         binding: 0,
         rows: Vec::new(),
     };

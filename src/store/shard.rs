@@ -46,6 +46,9 @@ impl<V: Value> Shards<V> {
         }
     }
 
+    /// Bytes of a key's place in a table, with the byte beside it.
+    pub const PLACE_BYTES: usize = size_of::<(Key, SharedValue<V>)>() + 1;
+
     fn hash(&self, key: &[u8]) -> u64 {
         self.map.hasher().hash_one(key)
     }
@@ -61,6 +64,35 @@ impl<V: Value> Shards<V> {
         f(shard
             .get(hash, |(name, _)| name.as_bytes() == key)
             .map(|(_, value)| value.get()))
+    }
+
+    /// Calls `f` with each of several values in turn, their shards all under shared locks.
+    pub fn read_many(&self, keys: &[&[u8]], mut f: impl FnMut(Option<&V>)) {
+        let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
+        let order = self.order_of(&hashes);
+        let shards = self.map.shards();
+        let guards: SmallVec<[_; 16]> = order.iter().map(|&shard| shards[shard].read()).collect();
+        for (key, &hash) in keys.iter().zip(&hashes) {
+            let shard = &guards[self.place_in(&order, hash)];
+            let found = shard.get(hash, |(name, _)| name.as_bytes() == *key);
+            f(found.map(|(_, value)| value.get()));
+        }
+    }
+
+    /// The shards of these hashes, in the order in which they are locked.
+    fn order_of(&self, hashes: &[u64]) -> SmallVec<[usize; 16]> {
+        let mut order: SmallVec<[usize; 16]> =
+            hashes.iter().map(|&hash| self.shard_of(hash)).collect();
+        order.sort_unstable();
+        order.dedup();
+        order
+    }
+
+    /// Where in that order the shard of a hash is.
+    fn place_in(&self, order: &[usize], hash: u64) -> usize {
+        order
+            .binary_search(&self.shard_of(hash))
+            .expect("its shard was locked with the others")
     }
 
     /// Gives `f` the value of `key`, or a default one to fill; a void one is dropped afterwards.
@@ -88,18 +120,11 @@ impl<V: Value> Shards<V> {
     /// is one value only at its first place; callers that care refuse that.
     pub fn write_many<R>(&self, keys: &[&[u8]], f: impl FnOnce(&mut [V]) -> R) -> R {
         let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
-        let mut order: SmallVec<[usize; 16]> =
-            hashes.iter().map(|&hash| self.shard_of(hash)).collect();
-        order.sort_unstable();
-        order.dedup();
+        let order = self.order_of(&hashes);
         let shards = self.map.shards();
         let mut guards: SmallVec<[_; 16]> =
             order.iter().map(|&shard| shards[shard].write()).collect();
-        let guard_of = |hash| {
-            order
-                .binary_search(&self.shard_of(hash))
-                .expect("its shard was locked above")
-        };
+        let guard_of = |hash| self.place_in(&order, hash);
 
         // The values are moved out for the call, since two mutable borrows of a table cannot be had.
         let mut values: SmallVec<[V; 16]> = keys
@@ -129,16 +154,6 @@ impl<V: Value> Shards<V> {
         result
     }
 
-    /// Puts a value in place without looking at it.
-    pub fn insert(&self, key: Key, value: V) {
-        let hash = self.hash(key.as_bytes());
-        let mut shard = self.map.shards()[self.shard_of(hash)].write();
-        shard.erase_entry(hash, |(name, _)| *name == key);
-        shard.insert_entry(hash, (key, SharedValue::new(value)), |(name, _)| {
-            self.hash(name.as_bytes())
-        });
-    }
-
     /// Keys in the table, those that nobody has yet noticed to be gone included.
     pub fn len(&self) -> usize {
         self.map
@@ -146,6 +161,19 @@ impl<V: Value> Shards<V> {
             .iter()
             .map(|shard| shard.read().len())
             .sum()
+    }
+
+    /// Bytes of the tables: a place and a byte beside it for each key that they have room for.
+    pub fn table_bytes(&self) -> usize {
+        let places = self.map.shards().iter().map(|shard| {
+            let shard = shard.read();
+            if shard.capacity() == 0 {
+                0
+            } else {
+                shard.buckets()
+            }
+        });
+        places.sum::<usize>() * Self::PLACE_BYTES
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.
@@ -174,25 +202,26 @@ impl<V: Value> Shards<V> {
         }
     }
 
-    /// Drops what `is_dead` says from at most `budget` places of a shard, starting at `place`. At the
-    /// shard's end a table that became much too large is given back.
+    /// Drops what `is_dead` says, which may change what it looks at, from at most `budget` places of a shard,
+    /// starting at `place`. At the shard's end a table that became much too large is given back.
     pub fn sweep(
         &self,
         shard: usize,
         place: usize,
         budget: usize,
-        is_dead: impl Fn(&V) -> bool,
+        mut is_dead: impl FnMut(&mut V) -> bool,
     ) -> Step {
         let mut table = self.map.shards()[shard].write();
         let buckets = if table.is_empty() { 0 } else { table.buckets() };
         let end = buckets.min(place.saturating_add(budget));
         let mut dropped = 0;
         for index in place..end {
-            // SAFETY: index is below the number of buckets, and the bucket is only touched if full.
+            // SAFETY: index is below the number of buckets, the bucket is only touched if full, and the write
+            // lock leaves nobody else a reference into it.
             unsafe {
                 if table.is_bucket_full(index) {
                     let bucket = table.bucket(index);
-                    if is_dead(bucket.as_ref().1.get()) {
+                    if is_dead(bucket.as_mut().1.get_mut()) {
                         table.erase(bucket);
                         dropped += 1;
                     }

@@ -3,8 +3,9 @@
 use super::shard;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
+use crate::core::leases::{Lapsed, Leases};
 use crate::core::units::{Timestamp, Wait};
-use crate::plain::Plain;
+use crate::plain::{Deadline, Plain};
 
 /// What a key holds: limits and pauses, or a plain value. A key that does not exist and a default value are the
 /// same thing.
@@ -46,6 +47,22 @@ impl Value {
         }
     }
 
+    /// Takes out the leases that have lapsed; see [`Entry::lapse`].
+    pub fn lapse(&mut self, now: Timestamp) -> Lapsed {
+        match self {
+            Self::Limit(entry) => entry.lapse(now),
+            Self::Plain(_) => Lapsed::new(),
+        }
+    }
+
+    /// Leases in it, those included that have lapsed and were not taken out.
+    pub fn leases(&self) -> usize {
+        match self {
+            Self::Limit(entry) => entry.leases().map_or(0, Leases::len),
+            Self::Plain(_) => 0,
+        }
+    }
+
     /// True if [`Self::forget`] would leave nothing.
     pub fn is_forgettable(&self, now: Timestamp) -> bool {
         match self {
@@ -62,11 +79,44 @@ impl Value {
         }
     }
 
+    /// When a plain value goes by itself; `None` for one that stays, and for limits, which change all the while.
+    pub fn deadline(&self) -> Option<Deadline> {
+        match self {
+            Self::Limit(_) => None,
+            Self::Plain(plain) => plain.expires,
+        }
+    }
+
+    /// True for a value that does not go by itself.
+    pub fn stays(&self) -> bool {
+        matches!(self, Self::Plain(plain) if plain.expires.is_none())
+    }
+
     /// The name that `TYPE` gives it.
     pub const fn type_name(&self) -> &'static str {
         match self {
             Self::Limit(_) => "ratelimit",
             Self::Plain(plain) => plain.data.type_name(),
+        }
+    }
+
+    /// Bytes that it takes outside of the table.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Limit(entry) => entry.heap_bytes(),
+            Self::Plain(plain) => plain.data.heap_bytes(),
+        }
+    }
+
+    /// The name that `OBJECT ENCODING` gives to how it is kept.
+    pub fn encoding(&self) -> &'static str {
+        match self {
+            Self::Limit(entry) => match entry.parts().0 {
+                [] => "pause",
+                [state] => state.limit().map_or("pause", |limit| limit.kind()),
+                _ => "policy",
+            },
+            Self::Plain(plain) => plain.data.encoding(),
         }
     }
 
@@ -92,6 +142,18 @@ impl Value {
         }
     }
 
+    /// Takes the plain value out, `None` if the key does not exist.
+    ///
+    /// # Errors
+    /// [`Refusal::WrongKind`] if it holds limits, which stay.
+    pub fn take_plain(&mut self) -> Result<Option<Plain>, Refusal> {
+        self.plain()?;
+        match std::mem::take(self) {
+            Self::Plain(plain) => Ok(Some(plain)),
+            Self::Limit(_) => Ok(None),
+        }
+    }
+
     /// The plain value of the key, `None` if it does not exist.
     ///
     /// # Errors
@@ -102,5 +164,11 @@ impl Value {
             Self::Limit(entry) if entry.is_absent() => Ok(None),
             Self::Limit(_) => Err(Refusal::WrongKind),
         }
+    }
+}
+
+impl From<Option<Plain>> for Value {
+    fn from(slot: Option<Plain>) -> Self {
+        slot.map_or_else(Self::default, Self::Plain)
     }
 }

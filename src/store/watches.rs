@@ -1,19 +1,38 @@
 //! Keys that a client watches between `WATCH` and `EXEC`.
+//!
+//! A key has changed when it holds something else. That a plain value's time is over is such a change too, though
+//! nobody makes it: so a watch knows the first time that it saw. If the key has got another one since, it has changed
+//! anyway.
 
 use super::key::Key;
+use crate::core::units::Timestamp;
+use crate::plain::Deadline;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// One client's watch: set once any of its keys has changed.
+/// One client's watch: broken once any of its keys has changed.
 #[derive(Clone, Default, Debug)]
-pub struct Watch(Arc<AtomicBool>);
+pub struct Watch {
+    changed: Arc<AtomicBool>,
+    /// When the first of its keys goes.
+    ends: Option<Deadline>,
+}
 
 impl Watch {
-    /// True if a watched key changed.
-    pub fn is_broken(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    /// True if a watched key has changed.
+    pub fn is_broken(&self, now: Timestamp) -> bool {
+        self.changed.load(Ordering::Acquire) || self.ends.is_some_and(|ends| ends.is_past(now))
+    }
+
+    /// A watched key goes by itself then.
+    pub(super) fn ends_at(&mut self, deadline: Deadline) {
+        self.ends = Some(self.ends.map_or(deadline, |ends| ends.min(deadline)));
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.changed, &other.changed)
     }
 }
 
@@ -33,7 +52,7 @@ impl Watches {
     pub fn add(&self, database: u8, key: &[u8], watch: &Watch) {
         let mut keys = self.keys.lock();
         let watchers = keys.entry((database, Key::new(key))).or_default();
-        if !watchers.iter().any(|known| Arc::ptr_eq(&known.0, &watch.0)) {
+        if !watchers.iter().any(|known| known.is(watch)) {
             watchers.push(watch.clone());
             self.count.fetch_add(1, Ordering::Relaxed);
         }
@@ -43,7 +62,7 @@ impl Watches {
         let mut left = 0;
         let mut keys = self.keys.lock();
         keys.retain(|_, watchers| {
-            watchers.retain(|known| !Arc::ptr_eq(&known.0, &watch.0));
+            watchers.retain(|known| !known.is(watch));
             left += watchers.len();
             !watchers.is_empty()
         });
@@ -55,7 +74,7 @@ impl Watches {
         if let Some(watchers) = self.keys.lock().get(&(database, Key::new(key))) {
             watchers
                 .iter()
-                .for_each(|watch| watch.0.store(true, Ordering::Release));
+                .for_each(|watch| watch.changed.store(true, Ordering::Release));
         }
     }
 

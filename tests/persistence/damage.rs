@@ -4,6 +4,7 @@ use crate::round_trip::Holdings;
 use crate::server::Server;
 use proptest::prelude::*;
 use std::io::Cursor;
+use tollgate::core::entry::Entry;
 use tollgate::core::units::{MICROSECOND, MILLISECOND, SECOND, Span, Timestamp};
 use tollgate::persistence::frame::{FrameReader, FrameWriter, Header};
 use tollgate::persistence::input::put_varint;
@@ -36,6 +37,13 @@ RL.TAKE acct:7 POLICY p COST 1 TICKET
 RL.TAKE acct:8 POLICY q COST 1,3 INFO
 RL.CHARGE debt 1 0.0002777777777777778 3 ID c
 RL.REFUND debt 1 ID c2
+RL.POLICY SET r LEASES 2 30s AND 10 1
+RL.LEASE slots 3 5s OWNER me ID d
+RL.LEASE slots 3 10ms
+RL.TAKE leased LEASES 2 30s AND bucket3 5 1 TICKET ID e
+RL.TAKE acct:9 POLICY r
+SET string abc PX 3000
+SET counter -17
 RL.CONFIRM acct:7 %8
 +20
 ";
@@ -93,6 +101,10 @@ fn the_story_leaves_every_kind_of_record() {
         "Window(",
         "Sliding(",
         "Log(",
+        "Leases(Leases {",
+        "owner: Some(",
+        "Leases(LeasesLimit {",
+        "lease: 1",
         "Some(Timeline",
         "shelved: [Booking",
         "ahead: [Booking",
@@ -102,6 +114,9 @@ fn the_story_leaves_every_kind_of_record() {
         "Some(Slow",
         "keeps: Time",
         "align: true",
+        "Integer(-17)",
+        "Bytes([97, 98, 99])",
+        "Some(Deadline",
         "Policy {",
         "LastNumber(",
         "Ticket {",
@@ -158,9 +173,15 @@ fn survives(bytes: &[u8], count: u64, later: u64) {
     };
     let mut server = Server::start(store, loaded.taken_at);
     let store = &server.engine.shared.store;
-    let mut keys = Vec::new();
+    let (mut keys, mut leases) = (Vec::new(), Vec::new());
     for shard in 0..store.shards() {
-        store.for_each_in(0, shard, |key, _| keys.push(key.as_bytes().to_vec()));
+        store.for_each_in(0, shard, |key, value| {
+            let key = key.as_bytes().to_vec();
+            let held = value.limit().ok().and_then(Entry::leases);
+            let numbers = held.iter().flat_map(|held| held.all());
+            leases.extend(numbers.map(|(number, _)| (key.clone(), number)));
+            keys.push(key);
+        });
     }
     let tickets = store.records.tickets_after(0, usize::MAX, server.now());
     let on_key = |server: &mut Server, key: &[u8], line: &str| {
@@ -179,6 +200,12 @@ fn survives(bytes: &[u8], count: u64, later: u64) {
             for verb in ["CONFIRM KEY {}", "SETTLE KEY {} 5", "CANCEL KEY {}"] {
                 let line = format!("RL.{}", verb.replace("{}", &number.to_string()));
                 on_key(&mut server, ticket.parts[0].key.as_bytes(), &line);
+            }
+        }
+        for (key, number) in &leases {
+            for verb in ["RENEW KEY {} 3650d", "RELEASE KEY {}"] {
+                let line = format!("RL.{}", verb.replace("{}", &number.to_string()));
+                on_key(&mut server, key, &line);
             }
         }
         for key in &keys {
@@ -203,6 +230,10 @@ RL.RESERVE KEY 1000000000000 99999.999999999999 3650d COST 1000000000000 TICKET
 RL.RESERVE KEY WINDOW 1000000000000 1s 3650d COST 1000000000000 TICKET
 RL.TAKE KEY SLIDING 1000000000000 3650d COST 1000000000000 TICKET
 RL.RESERVE KEY LOG 100000 3650d 3650d COST 100000 TICKET
+RL.PEEK KEY LEASES 1 1s INFO
+RL.LEASES KEY
+RL.LEASE KEY 100000 3650d
+RL.TAKE KEY LEASES 2 1s TICKET
 RL.TAKE KEY POLICY p
 RL.CHARGE KEY 2 1/3650d 1000000000000
 RL.CHARGE KEY WINDOW 2 1s 1000000000000

@@ -91,6 +91,38 @@ fn a_wall_clock_before_the_snapshot_counts_as_no_time() {
 }
 
 #[test]
+fn a_plain_value_goes_when_it_would_have() {
+    let mut server = Server::new();
+    for line in [
+        "SET goes 7 PX 30000",
+        "SET stays v",
+        "SET far v EXAT 253402300799",
+    ] {
+        assert_eq!(server.ask(line), "+OK\r\n");
+    }
+    let after = |ns: u64| {
+        let mut later = server.restarted(server.now().after_ns(ns));
+        [
+            "PTTL goes",
+            "GET goes",
+            "PTTL stays",
+            "EXPIRETIME far",
+            "DBSIZE",
+        ]
+        .map(|line| later.ask(line))
+    };
+    let [left, value, stays, far, keys] = after(0);
+    assert_eq!(left, ":30000\r\n");
+    assert_eq!(value, "$1\r\n7\r\n");
+    assert_eq!(stays, ":-1\r\n");
+    assert_eq!(far, ":253402300799\r\n");
+    assert_eq!(keys, ":3\r\n");
+    assert_eq!(after(20 * SECOND)[0], ":10000\r\n");
+    assert_eq!(after(30 * SECOND - 1)[..2], [":1\r\n", "$1\r\n7\r\n"]);
+    assert_eq!(after(30 * SECOND)[..3], [":-2\r\n", "$-1\r\n", ":-1\r\n"]);
+}
+
+#[test]
 fn no_number_of_a_ticket_is_given_twice() {
     let (mut server, ticket) = server();
     let given: u64 = ticket.parse().expect("a number");

@@ -1,5 +1,6 @@
 //! Random histories of requests: everything that changes what a server holds, and what shows it.
 
+use crate::plain;
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
@@ -24,7 +25,7 @@ pub enum Command {
     Again {
         back: usize,
     },
-    /// A command on one of the tickets that were given, by its own key unless `key` is another.
+    /// A command on one of the tickets or leases that were given, by its own key unless `key` is another.
     OfTicket {
         verb: &'static str,
         back: usize,
@@ -56,14 +57,16 @@ const BUCKET_KEYS: [&[u8]; 3] = [b"", b"and", b"a key of more than sixteen bytes
 const WINDOW_KEY: &[u8] = b"window";
 const SLIDING_KEY: &[u8] = b"sliding";
 const LOG_KEY: &[u8] = b"log";
+const LEASES_KEY: &[u8] = b"leases";
 const POLICY_KEYS: [&[u8]; 2] = [b"acct:7", b"acct:8"];
 const POLICIES: [&str; 3] = ["p", "q", "none"];
 
 /// Every key that is used.
 pub fn keys() -> Vec<Vec<u8>> {
-    let single = [WINDOW_KEY, SLIDING_KEY, LOG_KEY];
+    let single = [WINDOW_KEY, SLIDING_KEY, LOG_KEY, LEASES_KEY];
     let all = BUCKET_KEYS.iter().chain(&single).chain(&POLICY_KEYS);
-    all.map(|key| key.to_vec()).collect()
+    let plain = plain::KEYS.iter().map(|key| key.as_bytes());
+    all.copied().chain(plain).map(<[u8]>::to_vec).collect()
 }
 
 /// What a history is mostly about. One that is about everything seldom does the same thing to one key twice.
@@ -76,6 +79,10 @@ pub enum About {
     Counted,
     /// Several limits on one key.
     Policies,
+    /// Leases, alone and with other limits.
+    Leases,
+    /// Strings and counters.
+    Plain,
 }
 
 pub fn about() -> impl Strategy<Value = About> {
@@ -84,6 +91,8 @@ pub fn about() -> impl Strategy<Value = About> {
         3 => Just(About::Bucket),
         1 => Just(About::Counted),
         2 => Just(About::Policies),
+        2 => Just(About::Leases),
+        1 => Just(About::Plain),
     ]
 }
 
@@ -144,8 +153,13 @@ fn step(about: About) -> impl Strategy<Value = Step> {
 }
 
 fn command(about: About) -> impl Strategy<Value = Command> {
+    let plain = match about {
+        About::Plain => 200,
+        _ => 5,
+    };
     let words = prop_oneof![
         40 => verb(about),
+        5 => lease(),
         10 => pause(about),
         4 => key(about).prop_map(|key| vec![b"RL.RESUME".to_vec(), key]),
         5 => charge(about),
@@ -154,6 +168,7 @@ fn command(about: About) -> impl Strategy<Value = Command> {
         3 => dialect(),
         3 => look(about),
         1 => removal(about),
+        plain => plain::command(),
     ];
     prop_oneof![
         16 => words.prop_map(Command::Words),
@@ -163,7 +178,7 @@ fn command(about: About) -> impl Strategy<Value = Command> {
 }
 
 /// Words of a request: texts, some of which are several words.
-fn words(texts: &[&str]) -> Vec<Vec<u8>> {
+pub fn words(texts: &[&str]) -> Vec<Vec<u8>> {
     let texts = texts.iter().flat_map(|text| text.split_ascii_whitespace());
     texts.map(|word| word.as_bytes().to_vec()).collect()
 }
@@ -174,6 +189,8 @@ fn key(about: About) -> impl Strategy<Value = Vec<u8>> {
         About::Bucket => BUCKET_KEYS[1],
         About::Counted => WINDOW_KEY,
         About::Policies => POLICY_KEYS[0],
+        About::Leases => LEASES_KEY,
+        About::Plain => plain::KEYS[0].as_bytes(),
     };
     prop_oneof![3 => Just(key.to_vec()), 2 => select(keys())]
 }
@@ -211,22 +228,46 @@ fn counted_limit(kind: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
+fn leases_limit() -> impl Strategy<Value = String> {
+    let ttl = select(vec!["20ms", "2s", "30s", "333333333ns"]);
+    (1..=4u64, ttl).prop_map(|(max, ttl)| format!("LEASES {max} {ttl}"))
+}
+
+/// RL.LEASE, bound to no connection: after a restart it would be bound to none.
+fn lease() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let owner = select(vec!["OWNER me", "OWNER you"]);
+    let options = (weighted(0.5, owner), weighted(0.2, id()));
+    (leases_limit(), options).prop_map(|(limit, (owner, id))| {
+        let mut request = vec![b"RL.LEASE".to_vec(), LEASES_KEY.to_vec()];
+        let limit = limit.trim_start_matches("LEASES ");
+        request.extend(words(&[
+            limit,
+            owner.unwrap_or_default(),
+            id.unwrap_or_default(),
+        ]));
+        request
+    })
+}
+
 fn any_limit() -> impl Strategy<Value = String> {
     prop_oneof![
         bucket_limit(),
         counted_limit("WINDOW"),
         counted_limit("SLIDING"),
-        counted_limit("LOG")
+        counted_limit("LOG"),
+        leases_limit()
     ]
 }
 
 /// A key and a limit that mostly go together.
 fn keyed_limit(about: About) -> impl Strategy<Value = (Vec<u8>, String)> {
-    let [bucket, counted, policy] = match about {
-        About::Everything => [5, 5, 4],
-        About::Bucket => [20, 1, 1],
-        About::Counted => [1, 20, 1],
-        About::Policies => [2, 1, 20],
+    let [bucket, counted, policy, leases] = match about {
+        About::Everything => [5, 5, 4, 2],
+        About::Bucket => [20, 1, 1, 1],
+        About::Counted => [1, 20, 1, 1],
+        About::Policies => [2, 1, 20, 1],
+        About::Leases => [4, 4, 4, 12],
+        About::Plain => [1, 1, 1, 1],
     };
     let one_of = |keys: &[&[u8]]| {
         let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
@@ -245,6 +286,7 @@ fn keyed_limit(about: About) -> impl Strategy<Value = (Vec<u8>, String)> {
         bucket => (one_of(&[BUCKET_KEYS[1], BUCKET_KEYS[0], BUCKET_KEYS[2]]), bucket_limit()),
         counted => counted_limits,
         policy => (one_of(&POLICY_KEYS), policy_name.prop_map(|name| format!("POLICY {name}"))),
+        leases => (Just(LEASES_KEY.to_vec()), leases_limit()),
         1 => (select(keys()), any_limit()),
     ]
 }
@@ -371,7 +413,7 @@ fn dialect() -> impl Strategy<Value = Vec<Vec<u8>>> {
 }
 
 fn look(about: About) -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let name = select(vec!["RL.USAGE", "PTTL", "EXISTS", "TYPE"]);
+    let name = select(vec!["RL.USAGE", "RL.LEASES", "PTTL", "EXISTS", "TYPE"]);
     (name, key(about)).prop_map(|(name, key)| vec![name.into(), key])
 }
 
@@ -386,7 +428,10 @@ fn removal(about: About) -> impl Strategy<Value = Vec<Vec<u8>>> {
 
 fn of_ticket(about: About) -> impl Strategy<Value = Command> {
     let actual = select(vec!["0", "1", "2", "5", "1,2", "0,3", "1000000000000"]);
+    let ttl = select(vec!["1ms", "700ms", "60s"]);
     let verb = prop_oneof![
+        2 => ttl.prop_map(|ttl| ("RL.RENEW", Some(ttl))),
+        1 => Just(("RL.RELEASE", None)),
         3 => Just(("RL.CONFIRM", None)),
         2 => Just(("RL.CANCEL", None)),
         2 => actual.prop_map(|actual| ("RL.SETTLE", Some(actual))),

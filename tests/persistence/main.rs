@@ -4,6 +4,7 @@
 mod damage;
 mod down;
 mod histories;
+mod plain;
 mod replies;
 mod round_trip;
 mod server;

@@ -13,7 +13,7 @@ use tollgate::core::units::SECOND;
 fn everything(server: &mut Server) -> Vec<String> {
     let mut seen = Vec::new();
     for database in 0..DATABASES.len() {
-        for name in ["RL.USAGE", "PTTL", "TYPE"] {
+        for name in ["RL.USAGE", "RL.LEASES", "PTTL", "TYPE", "GET"] {
             for key in keys() {
                 let reply = server.send(database, &[name.as_bytes().to_vec(), key.clone()]);
                 seen.push(format!(

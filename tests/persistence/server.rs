@@ -18,7 +18,7 @@ pub const DATABASES: [u8; 2] = [0, 15];
 /// Few, so that histories reach the bound.
 const BOOKINGS_MAX: u64 = 12;
 
-/// A ticket as its owner knows it: its database, as an index into [`DATABASES`], its key and its number.
+/// A ticket or a lease as its owner knows it: its database, as an index into [`DATABASES`], its key and its number.
 type Held = (usize, Vec<u8>, u64);
 
 /// A server and one connection a database.
@@ -129,7 +129,7 @@ impl Server {
             let before = self.engine.shared.store.records.last_number();
             let reply = self.send(database, &words);
             let number = self.engine.shared.store.records.last_number();
-            if number > before {
+            for number in before + 1..=number {
                 memory.tickets.push((database, words[1].clone(), number));
             }
             played.push(format!(
@@ -170,7 +170,7 @@ impl Memory {
                     .checked_sub(1 + back % self.tickets.len().max(1));
                 let (database, own, number) = match held {
                     None => (0, Vec::new(), 1),
-                    Some(index) if *verb == "RL.CONFIRM" || key.is_some() => {
+                    Some(index) if ["RL.CONFIRM", "RL.RENEW"].contains(verb) || key.is_some() => {
                         self.tickets[index].clone()
                     }
                     // It is used up; that it is so the second time too is for `Again`.

@@ -3,6 +3,7 @@
 
 mod connection;
 mod fragments;
+mod pipeline_errors;
 mod read_back;
 mod replies;
 mod requests;

@@ -128,3 +128,32 @@ fn a_broken_connection_leaves_no_trace() {
         list.escape_ascii()
     );
 }
+
+#[test]
+fn a_lease_that_is_bound_to_a_connection_goes_with_it() {
+    let (server, _directory) = server(&["--loglevel", "debug"]);
+    let mut watcher = server.connect();
+    let lease = b"RL.LEASE k 2 1h OWNER gone BOUND\r\n";
+    let mut holder = server.connect();
+    holder.send(lease);
+    // All of the reply is read, so that the end is an orderly one.
+    let lines = [holder.line(), holder.line(), holder.line()];
+    assert_eq!(lines[0], "*2");
+    watcher.send("RL.LEASE k 2 1h\r\n");
+    let [_, number, _] = [watcher.line(), watcher.line(), watcher.line()];
+    watcher.send("RL.LEASE k 2 1h\r\n").expect("$-1\r\n");
+    // No QUIT: the process has died.
+    drop(holder.0);
+    server.wait_for_log("closed by the client");
+    watcher
+        .send("RL.LEASES k\r\n")
+        .expect(format!("*1\r\n*3\r\n{number}\r\n:3600000\r\n$-1\r\n"));
+    let mut victim = server.connect();
+    victim.send(lease);
+    assert_eq!(victim.line(), "*2");
+    watcher.send("CLIENT KILL SKIPME yes\r\n").expect(":1\r\n");
+    server.wait_for_log("killed");
+    watcher
+        .send("RL.LEASES k\r\n")
+        .expect(format!("*1\r\n*3\r\n{number}\r\n:3600000\r\n$-1\r\n"));
+}

@@ -5,6 +5,8 @@
 mod connections;
 mod harness;
 mod limits;
+mod monitor;
+mod pubsub;
 mod start;
 mod stop;
 mod tools;

@@ -29,6 +29,7 @@ fn bad_flags_are_one_line_and_exit_code_1() {
     assert!(failure(&["--port", "70000"]).contains("65535"));
     assert!(failure(&["--databases", "17"]).contains("1..=16"));
     assert!(failure(&["--save", "often"]).contains("seconds"));
+    assert!(failure(&["--pubsub-output-limit", "1mb"]).contains("from 2mb to 1gb"));
     assert!(failure(&["--bind", "192.0.2.1", "--port", "0"]).contains("--bind"));
     assert!(failure(&["nonsense"]).contains("nonsense"));
 }

@@ -134,3 +134,23 @@ fn a_forced_shutdown_happens_without_a_snapshot() {
     assert_eq!(wire.rest(), "");
     assert_eq!(server.wait().code(), Some(0));
 }
+
+#[test]
+fn a_bound_lease_outlives_a_restart_and_then_lapses() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = Server::start(directory.path(), &[]);
+    let mut wire = server.connect();
+    wire.send("RL.LEASE k 1 5s OWNER me BOUND\r\n");
+    let [_, number, _] = [wire.line(), wire.line(), wire.line()];
+    // The connection is there until the snapshot is written.
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+
+    let server = Server::start(directory.path(), &[]);
+    let held = format!("*1\r\n*3\r\n{number}\r\n:5000\r\n$2\r\nme\r\n");
+    let mut wire = server.connect();
+    wire.send("RL.LEASES k\r\n").expect(held);
+    wire.send("RL.LEASE k 1 5s\r\n").expect("$-1\r\n");
+    wire.send("DEBUG CLOCK ADVANCE 5s\r\n").expect("+OK\r\n");
+    wire.send("RL.LEASES k\r\n").expect("*0\r\n");
+}

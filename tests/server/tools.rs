@@ -124,6 +124,19 @@ fn cli_reads_commands_from_standard_input() {
 }
 
 #[test]
+fn cli_takes_a_confirmation_for_each_name() {
+    let (server, _directory) = server(&[]);
+    let port = server.port.to_string();
+    for protocol in [&[][..], &["-3"]] {
+        let words = ["cli", "-p", &port, "UNSUBSCRIBE", "a", "b"];
+        let output = run(&[&words[..3], protocol, &words[3..]].concat());
+        assert_eq!(output.stdout, b"unsubscribe\na\n0\nunsubscribe\nb\n0\n");
+    }
+    let output = run(&["cli", "-p", &port, "-3", "UNSUBSCRIBE"]);
+    assert_eq!(output.stdout, b"unsubscribe\n\n0\n");
+}
+
+#[test]
 fn cli_speaks_resp3() {
     let (server, _directory) = server(&["--requirepass", "s3cret"]);
     let port = server.port.to_string();

@@ -18,6 +18,7 @@ pub const SPEC: Spec = Spec {
     ],
     reply: "OK. The only user is `default`.",
     flags: Flags::NO_AUTH.and(Flags::FAST).and(Flags::NOSCRIPT),
+    secret: |_, at| at > 0,
     ..Spec::new("AUTH", Group::Connection, Arity::at_least(2), run)
 };
 

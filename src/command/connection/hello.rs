@@ -5,6 +5,7 @@ use super::client::labels;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
+use crate::command::pubsub::speak;
 use crate::command::server::REDIS_VERSION;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::protocol::{Arguments, Protocol};
@@ -28,6 +29,7 @@ pub const SPEC: Spec = Spec {
     .optional()],
     reply: "A map (in RESP2 a flat array) of what the server is, already in the protocol asked for.",
     flags: Flags::NO_AUTH.and(Flags::FAST).and(Flags::NOSCRIPT),
+    secret: is_secret,
     ..Spec::new("HELLO", Group::Connection, Arity::at_least(1), run)
 };
 
@@ -61,15 +63,24 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
         ));
     }
+    if let Some(protocol) = protocol {
+        speak(context, protocol);
+    }
     let connection = &mut *context.connection;
     connection.authenticated = true;
-    connection.protocol = protocol.unwrap_or(connection.protocol);
     if let Some(name) = name {
         connection.client.labels.write().name = name.to_vec();
     }
-    context.reply.set_protocol(context.connection.protocol);
     write(context);
     Ok(())
+}
+
+/// The two words behind `AUTH`, wherever it stands: a HELLO that is refused has run, too.
+fn is_secret(arguments: Arguments<'_>, at: usize) -> bool {
+    let before = arguments.iter().take(at).rev().take(2);
+    before
+        .into_iter()
+        .any(|word| word.eq_ignore_ascii_case(b"AUTH"))
 }
 
 fn protocol(text: &[u8]) -> Result<Protocol, Error> {
@@ -84,10 +95,7 @@ fn protocol(text: &[u8]) -> Result<Protocol, Error> {
 }
 
 fn write(context: &mut Context<'_>) {
-    let version = match context.reply.protocol() {
-        Protocol::Resp2 => 2,
-        Protocol::Resp3 => 3,
-    };
+    let version = i64::from(context.reply.protocol().version());
     let id = context.connection.client.id as i64;
     let reply = &mut context.reply;
     let pairs: [(&str, &str); 2] = [("server", "redis"), ("version", REDIS_VERSION)];

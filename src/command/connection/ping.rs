@@ -9,8 +9,8 @@ use crate::protocol::Arguments;
 pub const PING: Spec = Spec {
     summary: "Ask whether the server answers",
     arguments: &[Argument::string("message").optional()],
-    reply: "PONG, or the message.",
-    flags: Flags::FAST,
+    reply: "PONG, or the message. In RESP2 while subscribed an array: `pong`, and the message or an empty text.",
+    flags: Flags::FAST.and(Flags::WHILE_SUBSCRIBED),
     ..Spec::new("PING", Group::Connection, Arity::between(1, 2), ping)
 };
 
@@ -24,6 +24,12 @@ pub const ECHO: Spec = Spec {
 };
 
 fn ping(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    if context.connection.is_listening() {
+        context.reply.array(2);
+        context.reply.bulk(b"pong");
+        context.reply.bulk(arguments.get(1).unwrap_or_default());
+        return Ok(());
+    }
     match arguments.get(1) {
         Some(message) => context.reply.bulk(message),
         None => context.reply.simple("PONG"),

@@ -3,6 +3,7 @@
 use super::state::Replies;
 use crate::command::context::Context;
 use crate::command::error::Error;
+use crate::command::pubsub::leave;
 use crate::command::spec::{Arity, Flags, Group, Spec};
 use crate::command::transaction::drop_watches;
 use crate::protocol::{Arguments, Protocol};
@@ -10,7 +11,8 @@ use crate::protocol::{Arguments, Protocol};
 const FLAGS: Flags = Flags::NO_AUTH
     .and(Flags::FAST)
     .and(Flags::NOSCRIPT)
-    .and(Flags::IN_MULTI);
+    .and(Flags::IN_MULTI)
+    .and(Flags::WHILE_SUBSCRIBED);
 
 /// The row of QUIT.
 pub const QUIT: Spec = Spec {
@@ -23,12 +25,13 @@ pub const QUIT: Spec = Spec {
 /// The row of RESET.
 pub const RESET: Spec = Spec {
     summary: "Put the connection back as it was when it began",
-    reply: "RESET. The transaction and the watches are dropped, the name is forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
+    reply: "RESET. The transaction, the watches and the subscriptions are dropped, leases that are bound to the connection are released, MONITOR ends, the name and what was to be tracked are forgotten, the protocol is RESP2, the database 0, every reply is sent, and a password has to be given again.",
     flags: FLAGS,
     ..Spec::new("RESET", Group::Connection, Arity::exactly(1), reset)
 };
 
 fn quit(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    leave(context);
     context.connection.closing = true;
     context.reply.ok();
     Ok(())
@@ -36,16 +39,25 @@ fn quit(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
 
 fn reset(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     drop_watches(context);
+    leave(context);
     let connection = &mut *context.connection;
+    let store = &context.shared.store;
+    connection
+        .bound
+        .release(store, connection.client.id, context.now);
     connection.transaction = None;
     connection.database = 0;
-    connection.protocol = Protocol::Resp2;
+    connection.set_protocol(Protocol::Resp2);
     connection.replies = Replies::On;
     connection.authenticated = !context.shared.settings.requires_password();
     let mut labels = connection.client.labels.write();
     // What the library says of itself stays true.
     labels.name.clear();
     (labels.no_evict, labels.no_touch) = (false, false);
+    labels.tracking = None;
+    if std::mem::take(&mut labels.monitors) {
+        context.shared.clients.monitors.remove(connection.client.id);
+    }
     drop(labels);
     context.reply.set_protocol(Protocol::Resp2);
     context.reply.simple("RESET");

@@ -1,10 +1,14 @@
 //! What the server remembers of one connection between two commands.
 
+use super::bound::BoundLeases;
 use crate::clients::Client;
 use crate::command::spec::Spec;
+use crate::core::units::Timestamp;
 use crate::protocol::{OwnedArguments, Protocol};
+use crate::pubsub::Subscriptions;
 use crate::store::Watch;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The state of a connection.
 pub struct Connection {
@@ -20,10 +24,20 @@ pub struct Connection {
     pub closing: bool,
     /// What `CLIENT REPLY` asked for.
     pub replies: Replies,
+    /// Where in the output that begins which `CLIENT REPLY` may hold back: the reply to the command that runs.
+    pub reply_start: usize,
     /// Commands queued since MULTI.
     pub transaction: Option<Transaction>,
+    /// EXEC runs what was queued.
+    pub executing: bool,
     /// Keys watched since WATCH.
     pub watch: Option<Watch>,
+    /// What it is subscribed to.
+    pub subscriptions: Subscriptions,
+    /// Leases that go when the connection goes.
+    pub bound: BoundLeases,
+    /// The instant until which its commands have run, and at which the next one of the same batch begins.
+    pub ran_until: Timestamp,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
 }
@@ -38,10 +52,26 @@ impl Connection {
             authenticated,
             closing: false,
             replies: Replies::On,
+            reply_start: 0,
             transaction: None,
+            executing: false,
             watch: None,
+            subscriptions: Subscriptions::default(),
+            bound: BoundLeases::default(),
+            ran_until: Timestamp::ZERO,
             pending: None,
         }
+    }
+
+    /// Answers in `protocol` from here on; messages are encoded in it too.
+    pub fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+        self.client.protocol.store(protocol.version(), Relaxed);
+    }
+
+    /// True while nothing but messages is expected of the connection: in RESP2 a reply could not be told from them.
+    pub fn is_listening(&self) -> bool {
+        self.protocol == Protocol::Resp2 && !self.subscriptions.is_empty()
     }
 }
 

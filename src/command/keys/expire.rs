@@ -1,11 +1,11 @@
 //! EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT, PERSIST. A limit key goes by itself and takes no other end.
 
-use super::exists::exists;
 use crate::command::context::Context;
+use crate::command::deadline::Unit;
 use crate::command::error::Error;
-use crate::command::number;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Run, Spec};
-use crate::core::units::MILLISECOND;
+use crate::plain::Plain;
+use crate::plain::expiry::{self, Conditions};
 use crate::protocol::Arguments;
 
 /// The row of EXPIRE.
@@ -17,7 +17,7 @@ pub const EXPIRE: Spec = row(
         Argument::integer("seconds"),
         CONDITION,
     ],
-    |context, arguments| run(context, arguments, "expire", 1000, true),
+    |context, arguments| run(context, arguments, "expire", Unit::Seconds),
 );
 
 /// The row of PEXPIRE.
@@ -29,7 +29,7 @@ pub const PEXPIRE: Spec = row(
         Argument::integer("milliseconds"),
         CONDITION,
     ],
-    |context, arguments| run(context, arguments, "pexpire", 1, true),
+    |context, arguments| run(context, arguments, "pexpire", Unit::Milliseconds),
 );
 
 /// The row of EXPIREAT.
@@ -41,7 +41,7 @@ pub const EXPIREAT: Spec = row(
         Argument::integer("unix-time-seconds"),
         CONDITION,
     ],
-    |context, arguments| run(context, arguments, "expireat", 1000, false),
+    |context, arguments| run(context, arguments, "expireat", Unit::UnixSeconds),
 );
 
 /// The row of PEXPIREAT.
@@ -53,18 +53,21 @@ pub const PEXPIREAT: Spec = row(
         Argument::integer("unix-time-milliseconds"),
         CONDITION,
     ],
-    |context, arguments| run(context, arguments, "pexpireat", 1, false),
+    |context, arguments| run(context, arguments, "pexpireat", Unit::UnixMilliseconds),
 );
 
 /// The row of PERSIST.
 pub const PERSIST: Spec = Spec {
     summary: "Let a key stay",
     arguments: &[Argument::key("key")],
-    reply: "0 if the key does not exist. A limit key goes by itself: an error.",
+    reply: "1, or 0 if the key does not exist or stays anyway. A limit key goes by itself: an error.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("PERSIST", Group::Generic, Arity::exactly(2), persist)
 };
+
+/// What the key of these commands must be.
+const PLAIN_KEY: &str = "a plain value's: a limit's key goes by itself and takes no expiry (PTTL says when it goes, DEL resets it)";
 
 /// Under which condition the time is set.
 const CONDITION: Argument = Argument::new(
@@ -87,7 +90,7 @@ const fn row(
     Spec {
         summary,
         arguments,
-        reply: "0 if the key does not exist. A limit key goes by itself: an error.",
+        reply: "1, or 0 if the key does not exist or a condition does not hold. A time that is past removes the key. A limit key goes by itself: an error.",
         flags: Flags::WRITE.and(Flags::FAST),
         keys: Keys::ONE,
         ..Spec::new(name, Group::Generic, Arity::at_least(3), run)
@@ -97,37 +100,43 @@ const fn row(
 fn run(
     context: &mut Context<'_>,
     arguments: Arguments<'_>,
-    name: &'static str,
-    unit_ms: i64,
-    from_now: bool,
+    name: &str,
+    unit: Unit,
 ) -> Result<(), Error> {
-    check_conditions(arguments)?;
-    let when = number::required(arguments.get(2).unwrap_or_default())?;
-    let base_ms = if from_now {
-        (context.now.as_ns() / MILLISECOND) as i64
-    } else {
-        0
-    };
-    let at_ms = when
-        .checked_mul(unit_ms)
-        .and_then(|ms| ms.checked_add(base_ms));
-    if at_ms.is_none() {
-        return Err(Error::redis(format!(
-            "ERR invalid expire time in '{name}' command"
-        )));
-    }
-    refuse_limits(context, arguments)
+    let conditions = conditions(arguments)?;
+    let now = context.now;
+    let deadline = unit.read(&arguments[2], now, name)?;
+    change(context, &arguments[1], |slot| {
+        expiry::expire(slot, deadline, conditions, now)
+    })
 }
 
-/// Checks NX, XX, GT and LT.
-fn check_conditions(arguments: Arguments<'_>) -> Result<(), Error> {
-    let (mut nx, mut xx, mut gt, mut lt) = (false, false, false, false);
+fn persist(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    change(context, &arguments[1], expiry::persist)
+}
+
+/// Changes when a plain value goes.
+fn change(
+    context: &mut Context<'_>,
+    key: &[u8],
+    f: impl FnOnce(&mut Option<Plain>) -> bool,
+) -> Result<(), Error> {
+    let (store, database) = (&context.shared.store, context.connection.database);
+    let changed = store.with_plain(database, key, context.now, f);
+    let changed = changed.map_err(|_| Error::argument("key", PLAIN_KEY))?;
+    context.reply.integer(i64::from(changed));
+    Ok(())
+}
+
+/// Reads NX, XX, GT and LT.
+fn conditions(arguments: Arguments<'_>) -> Result<Conditions, Error> {
+    let mut conditions = Conditions::default();
     for word in arguments.iter().skip(3) {
         let condition = match word.to_ascii_uppercase().as_slice() {
-            b"NX" => &mut nx,
-            b"XX" => &mut xx,
-            b"GT" => &mut gt,
-            b"LT" => &mut lt,
+            b"NX" => &mut conditions.nx,
+            b"XX" => &mut conditions.xx,
+            b"GT" => &mut conditions.gt,
+            b"LT" => &mut conditions.lt,
             _ => {
                 return Err(Error::redis(format!(
                     "ERR Unsupported option {}",
@@ -137,6 +146,7 @@ fn check_conditions(arguments: Arguments<'_>) -> Result<(), Error> {
         };
         *condition = true;
     }
+    let Conditions { nx, xx, gt, lt } = conditions;
     if nx && (xx || gt || lt) {
         return Err(Error::redis(
             "ERR NX and XX, GT or LT options at the same time are not compatible",
@@ -147,20 +157,5 @@ fn check_conditions(arguments: Arguments<'_>) -> Result<(), Error> {
             "ERR GT and LT options at the same time are not compatible",
         ));
     }
-    Ok(())
-}
-
-fn persist(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    refuse_limits(context, arguments)
-}
-
-fn refuse_limits(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    if exists(context, arguments.get(1).unwrap_or_default()) {
-        return Err(Error::argument(
-            "key",
-            "a plain value's: a limit's key goes by itself and takes no expiry (PTTL says when it goes, DEL resets it)",
-        ));
-    }
-    context.reply.integer(0);
-    Ok(())
+    Ok(conditions)
 }

@@ -4,5 +4,7 @@ pub mod delete;
 pub mod exists;
 pub mod expire;
 pub mod flush;
+pub mod object;
+pub mod rename;
 pub mod scan;
 pub mod ttl;

@@ -2,9 +2,9 @@
 
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::glob;
 use crate::command::number;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
+use crate::glob;
 use crate::protocol::Arguments;
 use crate::store::Value;
 

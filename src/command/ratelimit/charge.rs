@@ -11,6 +11,7 @@ use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::{Earliest, Refusal};
 use crate::core::draft::Draft;
 use crate::core::entry::Entry;
+use crate::core::limit::Limit;
 use crate::core::number;
 use crate::core::units::{Timestamp, Wait};
 use crate::protocol::Arguments;
@@ -37,6 +38,12 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let (limits, under_policy) = rules::resolve(term, &context.shared.store.policies)?;
     let costs = rules::cost_list(&mut cursor, "cost", limits.len(), number::amount)?;
     let id = rules::optional_id(&mut cursor)?;
+    if limits.iter().any(|limit| matches!(limit, Limit::Leases(_))) {
+        return Err(Error::argument(
+            "limit",
+            "one without LEASES, which are taken and not charged",
+        ));
+    }
     let (store, database, now) = (
         &context.shared.store,
         context.connection.database,

@@ -2,6 +2,7 @@
 
 pub mod charge;
 pub mod dialects;
+pub mod leases;
 pub mod pause;
 pub mod peek;
 pub mod policy;

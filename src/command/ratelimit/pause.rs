@@ -7,6 +7,7 @@ use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Sp
 use crate::core::number::Decimal;
 use crate::core::pause::SlowDown;
 use crate::core::slow::Factor;
+use crate::events;
 use crate::protocol::Arguments;
 
 /// The row.
@@ -27,7 +28,7 @@ pub const SPEC: Spec = Spec {
         .token("SLOW")
         .optional(),
     ],
-    reply: "Milliseconds left of the pause in force, which a shorter one leaves alone unless `FORCE` is given. When it ends a bucket holds at most one permit; `KEEP` leaves it the burst it would have had. With `SLOW` its rate is then multiplied by `factor` and climbs back in eight equal steps over `recover`.",
+    reply: "Milliseconds left of the pause in force, which a shorter one leaves alone unless `FORCE` is given. When it ends a bucket holds at most one permit; `KEEP` leaves it the burst it would have had. With `SLOW` its rate is then multiplied by `factor` and climbs back in eight equal steps over `recover`. A pause that changed is told on `__rl@<db>__:pause`.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("RL.PAUSE", Group::RateLimit, Arity::between(3, 8), run)
@@ -47,14 +48,15 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     cursor.finish()?;
     // One wrong Retry-After must not lock everyone out.
     let span = duration.min(context.shared.settings.max_pause());
-    let (store, database, now) = (
-        &context.shared.store,
-        context.connection.database,
-        context.now,
-    );
+    let (store, hub) = (&context.shared.store, &context.shared.hub);
+    let (database, now) = (context.connection.database, context.now);
     let left = store.with_limit(database, key, now, |entry| {
+        let before = entry.paused(now);
         let left = entry.pause_then_slow(span, keep, force, slow, now);
         store.records.overtake(&entry.tickets_ahead(now));
+        if left != before {
+            events::pause(hub, database, key, left.ceil_ms());
+        }
         left
     })?;
     context.reply.integer(left.ceil_ms());

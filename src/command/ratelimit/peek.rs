@@ -19,7 +19,7 @@ pub const SPEC: Spec = Spec {
         rules::MORE_RULES,
         rules::INFO,
     ],
-    reply: "As `RL.TAKE`: limited and retry_after_ms as it would answer, remaining and reset_after_ms as they stand.",
+    reply: "As `RL.TAKE`, without ticket and lease: limited and retry_after_ms as it would answer, remaining and reset_after_ms as they stand.",
     flags: Flags::READONLY.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_immediate),
     ..Spec::new("RL.PEEK", Group::RateLimit, Arity::at_least(4), run)

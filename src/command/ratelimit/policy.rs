@@ -6,6 +6,8 @@ use crate::command::error::Error;
 use crate::command::limits::{LIMIT, Term, limit};
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::core::entry::LIMITS_MAX;
+use crate::core::limit::Limit;
+use crate::events;
 use crate::protocol::Arguments;
 use crate::store::{POLICY_NAME_BYTES_MAX, PolicyLimits};
 
@@ -26,7 +28,7 @@ pub const SPEC: Spec = Spec {
                     .optional()
                     .multiple(),
             ],
-            reply: "OK. Keys follow on their next call, by the rules for changed parameters.",
+            reply: "OK. Keys follow on their next call, by the rules for changed parameters. It is told on `__rl@<db>__:policy`.",
             flags: Flags::WRITE.and(Flags::ADMIN),
             ..Spec::new("RL.POLICY|SET", Group::RateLimit, Arity::at_least(5), set)
         },
@@ -45,7 +47,7 @@ pub const SPEC: Spec = Spec {
         Spec {
             summary: "Remove a policy",
             arguments: &[NAME],
-            reply: "1, or 0 if there was none of that name. Keys keep what they counted under it.",
+            reply: "1, or 0 if there was none of that name. Keys keep what they counted under it. A 1 is told on `__rl@<db>__:policy`.",
             flags: Flags::WRITE.and(Flags::ADMIN),
             ..Spec::new("RL.POLICY|DEL", Group::RateLimit, Arity::exactly(3), del)
         },
@@ -65,6 +67,7 @@ fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     if !context.shared.store.policies.set(name, limits) {
         return Err(Error::argument("name", "one of at most 10000 policies"));
     }
+    events::policy(&context.shared.hub, context.connection.database, name);
     context.reply.ok();
     Ok(())
 }
@@ -93,6 +96,13 @@ pub fn limits(cursor: &mut Cursor<'_>) -> Result<PolicyLimits, Error> {
         }
     }
     cursor.finish()?;
+    let of_leases = |limit: &&Limit| matches!(limit, Limit::Leases(_));
+    if limits.iter().filter(of_leases).count() > 1 {
+        return Err(Error::argument(
+            "LEASES",
+            "in one limit of a policy at most, since a call takes one lease",
+        ));
+    }
     Ok(limits)
 }
 
@@ -130,7 +140,11 @@ fn list(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
 }
 
 fn del(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    let removed = context.shared.store.policies.remove(&arguments[2]);
+    let name = &arguments[2];
+    let removed = context.shared.store.policies.remove(name);
+    if removed {
+        events::policy(&context.shared.hub, context.connection.database, name);
+    }
     context.reply.integer(i64::from(removed));
     Ok(())
 }

@@ -8,7 +8,6 @@ use crate::command::outcome::milliseconds;
 use crate::command::rules::{self, Call};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Earliest;
-use crate::core::limit::Limit;
 use crate::core::units::Span;
 use crate::protocol::Arguments;
 
@@ -25,7 +24,7 @@ pub const SPEC: Spec = Spec {
         rules::ID,
         rules::INFO,
     ],
-    reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `TICKET` an array of that and the ticket (0 when refused), with `INFO` a map.",
+    reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `TICKET` an array of that and the ticket (0 when refused), with `LEASES` of that, the ticket if there is one, and the lease (0 when refused); with `INFO` a map.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_waiting),
     ..Spec::new("RL.RESERVE", Group::RateLimit, Arity::at_least(5), run)
@@ -33,16 +32,12 @@ pub const SPEC: Spec = Spec {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let call = Call::parse(arguments, rules::RESERVE, &context.shared.store.policies)?;
-    let mut limits = call.rules.iter().flat_map(|rule| &rule.limits);
-    if call.max_wait > Span::ZERO && limits.any(|limit| matches!(limit, Limit::Sliding(_))) {
-        return Err(Error::argument(
-            "max_wait",
-            "0 with SLIDING, which cannot be booked ahead",
-        ));
+    if let Some(takes) = call.unbookable().filter(|_| call.max_wait > Span::ZERO) {
+        return Err(Error::argument("max_wait", takes));
     }
     let outcome = decide(context, arguments, &call, Mode::Reserve(call.max_wait))?;
     if call.options.info {
-        outcome.write_info(&mut context.reply, &call.rules);
+        outcome.write_info(&mut context.reply, &call);
         return Ok(());
     }
     let refused = !outcome.granted && outcome.earliest != Earliest::Never;
@@ -51,10 +46,10 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     } else {
         milliseconds(outcome.earliest)
     };
-    if call.options.ticket.is_some() {
-        context.reply.integers(&[wait, outcome.ticket as i64]);
-    } else {
-        context.reply.integer(wait);
+    let numbers = outcome.numbers(&[wait], &call);
+    match numbers[..] {
+        [wait] => context.reply.integer(wait),
+        _ => context.reply.integers(&numbers),
     }
     Ok(())
 }

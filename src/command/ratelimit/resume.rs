@@ -4,13 +4,14 @@ use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::events;
 use crate::protocol::Arguments;
 
 /// The row.
 pub const SPEC: Spec = Spec {
     summary: "End a pause and a slow-down",
     arguments: &[Argument::key("key")],
-    reply: "1, or 0 if there was neither. Slots promised during the pause stand; with none promised a bucket holds at most one permit.",
+    reply: "1, or 0 if there was neither. Slots promised during the pause stand; with none promised a bucket holds at most one permit. A 1 is told on `__rl@<db>__:resume`.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("RL.RESUME", Group::RateLimit, Arity::exactly(2), run)
@@ -18,11 +19,14 @@ pub const SPEC: Spec = Spec {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let key = Cursor::new(arguments).key()?;
-    let now = context.now;
-    let store = &context.shared.store;
-    let resumed = store.with_limit(context.connection.database, key, now, |entry| {
+    let (database, now) = (context.connection.database, context.now);
+    let (store, hub) = (&context.shared.store, &context.shared.hub);
+    let resumed = store.with_limit(database, key, now, |entry| {
         let resumed = entry.resume(now);
         store.records.overtake(&entry.tickets_ahead(now));
+        if resumed {
+            events::resume(hub, database, key);
+        }
         resumed
     })?;
     context.reply.integer(i64::from(resumed));

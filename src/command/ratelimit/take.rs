@@ -7,6 +7,7 @@ use crate::command::limits::LIMIT;
 use crate::command::rules::{self, Call, Grammar};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::protocol::Arguments;
+use smallvec::SmallVec;
 
 /// The row.
 pub const SPEC: Spec = Spec {
@@ -20,7 +21,7 @@ pub const SPEC: Spec = Spec {
         rules::ID,
         rules::INFO,
     ],
-    reply: "Five integers: limited (0 or 1), capacity, remaining, retry_after_ms (-1 when allowed, -2 when it never can be), reset_after_ms; of several rules, those of the rule that binds. With `TICKET` a sixth, the ticket (0 when refused); with `INFO` a map.",
+    reply: "Five integers: limited (0 or 1), capacity, remaining, retry_after_ms (-1 when allowed, -2 when it never can be), reset_after_ms; of several rules, those of the rule that binds. With `TICKET` another, the ticket, and with `LEASES` one more, the lease (0 when refused); with `INFO` a map.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_immediate),
     ..Spec::new("RL.TAKE", Group::RateLimit, Arity::at_least(4), run)
@@ -40,7 +41,7 @@ pub fn answer(
     let call = Call::parse(arguments, grammar, &context.shared.store.policies)?;
     let outcome = decide(context, arguments, &call, mode)?;
     if call.options.info {
-        outcome.write_info(&mut context.reply, &call.rules);
+        outcome.write_info(&mut context.reply, &call);
         return Ok(());
     }
     let bound = outcome.bound();
@@ -50,9 +51,11 @@ pub fn answer(
         bound.remaining as i64,
         outcome.retry_after_ms(),
         bound.reset_after.ceil_ms(),
-        outcome.ticket as i64,
     ];
-    let count = if call.options.ticket.is_some() { 6 } else { 5 };
-    context.reply.integers(&numbers[..count]);
+    let numbers = match mode {
+        Mode::Peek => SmallVec::from_slice(&numbers),
+        Mode::Take | Mode::Reserve(_) => outcome.numbers(&numbers, &call),
+    };
+    context.reply.integers(&numbers);
     Ok(())
 }

@@ -9,6 +9,8 @@ use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Earliest;
 use crate::core::draft::Draft;
 use crate::core::entry::{Entry, Grant};
+use crate::core::leases::Lease;
+use crate::core::limit::Limit;
 use crate::core::number;
 use crate::core::units::{SECOND, Span, Timestamp, Wait};
 use crate::protocol::Arguments;
@@ -21,7 +23,7 @@ const FLAGS: Flags = Flags::WRITE.and(Flags::FAST);
 pub const CONFIRM: Spec = Spec {
     summary: "Ask just before sending whether a ticket's slot stands",
     arguments: &[Argument::key("key"), Argument::integer("ticket")],
-    reply: "0: go. More: milliseconds to wait, then confirm again; a slot that fell into a pause or passed more than a second ago is replaced by a new one. -1 if the ticket is unknown or given back.",
+    reply: "0: go. More: milliseconds to wait, then confirm again; a slot that fell into a pause or passed more than a second ago is replaced by a new one. -1 if the ticket is unknown or given back, or its lease is no longer held.",
     flags: FLAGS,
     keys: Keys::ONE,
     ..Spec::new("RL.CONFIRM", Group::RateLimit, Arity::exactly(3), confirm)
@@ -31,7 +33,7 @@ pub const CONFIRM: Spec = Spec {
 pub const CANCEL: Spec = Spec {
     summary: "Give a ticket back",
     arguments: &[Argument::key("key"), Argument::integer("ticket")],
-    reply: "Permits given back, rounded down: all of a slot still ahead, of one that has passed what refill has not given back already. 0 for a ticket that is unknown or given back. Of several rules, the first one's; of the limits of a policy, the most that came back to one.",
+    reply: "Permits given back, rounded down: all of a slot still ahead, of one that has passed what refill has not given back already; its lease is released. 0 for a ticket that is unknown or given back. Of several rules, the first one's; of the limits of a policy, the most that came back to one.",
     flags: FLAGS,
     keys: Keys::ONE,
     ..Spec::new("RL.CANCEL", Group::RateLimit, Arity::exactly(3), cancel)
@@ -45,7 +47,7 @@ pub const SETTLE: Spec = Spec {
         Argument::integer("ticket"),
         Argument::string("actual"),
     ],
-    reply: "1: the difference was charged, into debt if need be, or given back. 0 for a ticket that is unknown or settled. `actual` is one number from 0 on, or one for each rule or limit (1,1350).",
+    reply: "1: the difference was charged, into debt if need be, or given back. 0 for a ticket that is unknown or settled. `actual` is one number from 0 on, or one for each rule or limit (1,1350); 0 for a lease releases it, anything else leaves it.",
     flags: FLAGS,
     keys: Keys::ONE,
     ..Spec::new("RL.SETTLE", Group::RateLimit, Arity::exactly(4), settle)
@@ -65,7 +67,11 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
             let left = entry.paused(call.now);
             !left.is_zero() && left.ceil_ns() > u128::from(ticket.slot.since(call.now))
         };
-        let earliest = if stale || ticket.overtaken || entries.iter().any(pause_covers) {
+        // Who has lost its lease must not go.
+        let held = lease_of(entries.iter().map(|entry| &**entry), &ticket, call.now);
+        let lapsed = ticket.lease != 0 && held.is_none();
+        let moves = stale || lapsed || ticket.overtaken || entries.iter().any(pause_covers);
+        let earliest = if moves {
             move_ticket(entries, &mut ticket, call.number, call.now, bookings_max)?
         } else {
             Earliest::After(Wait::from_ns(u128::from(ticket.slot.since(call.now))))
@@ -89,7 +95,20 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
     Ok(())
 }
 
-/// Gives a ticket's slot back and books the next one for it. `Never` if its limits no longer allow the cost.
+/// The lease of a ticket, while it is held.
+fn lease_of<'a>(
+    entries: impl IntoIterator<Item = &'a Entry>,
+    ticket: &Ticket,
+    now: Timestamp,
+) -> Option<Lease> {
+    let mut leases = entries.into_iter().filter_map(Entry::leases);
+    leases
+        .find_map(|leases| leases.get(ticket.lease, now))
+        .cloned()
+}
+
+/// Gives a ticket's slot back and books the next one for it; its lease stays as it is. `Never` if its limits no
+/// longer allow the cost, or its lease is gone.
 fn move_ticket(
     entries: &mut [&mut Entry],
     ticket: &mut Ticket,
@@ -99,7 +118,18 @@ fn move_ticket(
 ) -> Result<Earliest, Error> {
     // On copies: if the new slot cannot be had, the old one is left as it is.
     let mut moved: SmallVec<[Entry; 1]> = entries.iter().map(|entry| (**entry).clone()).collect();
+    let lease = lease_of(&moved, ticket, now);
     give_back(&mut moved, ticket, number, now, |cost, _, _| cost);
+    let mut commit = |moved: SmallVec<[Entry; 1]>| {
+        entries
+            .iter_mut()
+            .zip(moved)
+            .for_each(|(entry, moved)| **entry = moved);
+    };
+    if ticket.lease != 0 && lease.is_none() {
+        commit(moved);
+        return Ok(Earliest::Never);
+    }
     let held = ticket.clone();
     let rules: SmallVec<[Rule<'_>; 1]> = moved
         .iter()
@@ -111,10 +141,14 @@ fn move_ticket(
                 .costs
                 .iter()
                 .chain(part.costs.last().into_iter().cycle());
+            let cost = |(limit, &cost): (&Limit, &u64)| match limit {
+                Limit::Leases(_) => 1,
+                _ => cost,
+            };
             Rule {
                 key: part.key.as_bytes(),
                 under_policy: part.under_policy || limits.len() > 1,
-                costs: costs.copied().take(limits.len()).collect(),
+                costs: limits.iter().zip(costs).map(cost).collect(),
                 limits,
             }
         })
@@ -125,21 +159,16 @@ fn move_ticket(
     let bookable = matches!(earliest, Earliest::After(wait) if wait.fits(Span::MAX));
     if !bookable {
         drop(drafts);
-        entries
-            .iter_mut()
-            .zip(moved)
-            .for_each(|(entry, moved)| **entry = moved);
+        commit(moved);
         return Ok(Earliest::Never);
     }
-    book(&mut drafts, &rules, &slots, number)?;
+    let lease = lease.map(|lease| (ticket.lease, lease));
+    book(&mut drafts, &rules, &slots, number, lease)?;
     ticket.parts = parts(&drafts, &rules, &slots);
     ticket.slot = Ticket::slot_of(&ticket.parts);
     ticket.overtaken = false;
     drafts.into_iter().for_each(Draft::commit);
-    entries
-        .iter_mut()
-        .zip(moved)
-        .for_each(|(entry, moved)| **entry = moved);
+    commit(moved);
     Ok(earliest)
 }
 
@@ -240,6 +269,7 @@ fn give_back<'a>(
                 cost,
                 slot,
                 limit: granting,
+                lease: ticket.lease,
             };
             let amount = amount(cost, rule, limit);
             let back = if amount == 0 {

@@ -56,7 +56,9 @@ fn write(usage: &Usage, reply: &mut Reply<'_>) {
     reply.bulk(b"slowed");
     reply.bulk_display(usage.slowed);
     number(reply, "waiting", 0);
-    number(reply, "leases", 0);
+    let of_leases = |limit: &&LimitUsage| matches!(limit.limit, Limit::Leases(_));
+    let held = usage.limits.iter().find(of_leases);
+    number(reply, "leases", held.map_or(0, |usage| usage.used as i64));
     if several {
         reply.bulk(b"rules");
         reply.array(usage.limits.len());
@@ -89,7 +91,7 @@ fn write_limit(usage: Option<&LimitUsage>, paused: Wait, reply: &mut Reply<'_>) 
         Some(Limit::Bucket(limit)) => reply.bulk_display(limit.rate()),
         Some(Limit::Window(limit)) => reply.bulk_display(limit.per),
         Some(Limit::Sliding(limit) | Limit::Log(limit)) => reply.bulk_display(limit),
-        None => reply.null(),
+        Some(Limit::Leases(_)) | None => reply.null(),
     }
     reply.bulk(b"period_ms");
     match usage.and_then(|usage| usage.limit.period()) {

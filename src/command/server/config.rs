@@ -2,8 +2,9 @@
 
 use crate::command::context::Context;
 use crate::command::error::Error;
+use crate::command::help;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
-use crate::command::{glob, help};
+use crate::glob;
 use crate::protocol::Arguments;
 use crate::settings::Settings;
 
@@ -13,7 +14,13 @@ const FLAGS: Flags = Flags::ADMIN.and(Flags::NOSCRIPT);
 pub const SPEC: Spec = Spec {
     summary: "Look at the settings, or change them",
     reply: "Depends on the subcommand.",
-    subcommands: &[GET, SET, RESETSTAT, help::row("CONFIG|HELP", Group::Server)],
+    subcommands: &[
+        GET,
+        SET,
+        RESETSTAT,
+        REWRITE,
+        help::row("CONFIG|HELP", Group::Server),
+    ],
     ..Spec::new(
         "CONFIG",
         Group::Server,
@@ -39,6 +46,10 @@ const SET: Spec = Spec {
     .multiple()],
     reply: "OK.",
     flags: FLAGS,
+    secret: |arguments, at| {
+        let name = at.checked_sub(1).and_then(|before| arguments.get(before));
+        name.is_some_and(|name| name.eq_ignore_ascii_case(b"requirepass"))
+    },
     ..Spec::new("CONFIG|SET", Group::Server, Arity::at_least(4), set)
 };
 
@@ -53,6 +64,19 @@ const RESETSTAT: Spec = Spec {
         reset_statistics,
     )
 };
+
+const REWRITE: Spec = Spec {
+    summary: "Refuse to write the settings to a file, since there is none",
+    reply: "An error. What CONFIG SET changes is forgotten at the end.",
+    flags: FLAGS,
+    ..Spec::new("CONFIG|REWRITE", Group::Server, Arity::exactly(2), rewrite)
+};
+
+fn rewrite(_: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    Err(Error::redis(
+        "ERR The server is running without a config file",
+    ))
+}
 
 fn get(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let patterns = arguments.tail(2);
@@ -90,8 +114,9 @@ fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
 
 fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     // What this batch has counted so far belongs to the time before.
-    context.shared.metrics.add(context.tally.take());
+    context.shared.metrics.add(&context.tally.take());
     context.shared.metrics.reset();
+    context.shared.store.counts.reset_lapsed_leases();
     context.reply.ok();
     Ok(())
 }

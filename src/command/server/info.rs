@@ -2,37 +2,68 @@
 //!
 //! Redis's names where the number is the same thing, and no line for what is not measured.
 
+mod counts;
+
 use super::{REDIS_VERSION, VERSION, process};
+use crate::clients::Client;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Group, Spec};
 use crate::core::units::SECOND;
 use crate::protocol::Arguments;
+use crate::pubsub::Kind;
 use crate::store::DATABASES_MAX;
 use std::fmt::{Display, Write as _};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The row.
 pub const SPEC: Spec = Spec {
     summary: "Tell how the server stands",
     arguments: &[Argument::string("section").optional().multiple()],
-    reply: "Lines of `name:value` in sections: server, clients, memory, persistence, stats, ratelimit, replication, cluster, keyspace; all of them unless some are named (`default`, `all` and `everything` name all).",
+    reply: "Lines of `name:value` in sections: server, clients, memory, persistence, stats, ratelimit, replication, cpu, modules, commandstats, errorstats, latencystats, cluster, keyspace. Those named; without a name, and under `default`, all but commandstats and latencystats; under `all` and `everything` all.",
     ..Spec::new("INFO", Group::Server, Arity::at_least(1), run)
 };
 
-/// A section: its name, and what writes its lines.
-type Section = (&'static str, fn(&mut Lines, &Context<'_>));
+/// A section.
+struct Section {
+    name: &'static str,
+    /// Shown unless others are named.
+    default: bool,
+    write: fn(&mut Lines, &Context<'_>),
+}
 
-const SECTIONS: [Section; 9] = [
-    ("Server", server),
-    ("Clients", clients),
-    ("Memory", memory),
-    ("Persistence", persistence),
-    ("Stats", statistics),
-    ("Ratelimit", rate_limit),
-    ("Replication", replication),
-    ("Cluster", cluster),
-    ("Keyspace", keyspace),
+const fn section(name: &'static str, write: fn(&mut Lines, &Context<'_>)) -> Section {
+    Section {
+        name,
+        default: true,
+        write,
+    }
+}
+
+const fn on_request(name: &'static str, write: fn(&mut Lines, &Context<'_>)) -> Section {
+    Section {
+        name,
+        default: false,
+        write,
+    }
+}
+
+const SECTIONS: [Section; 14] = [
+    section("Server", server),
+    section("Clients", clients),
+    section("Memory", memory),
+    section("Persistence", persistence),
+    section("Stats", statistics),
+    section("Ratelimit", rate_limit),
+    section("Replication", replication),
+    section("CPU", cpu),
+    section("Modules", |_, _| {}),
+    on_request("Commandstats", counts::commands),
+    section("Errorstats", counts::errors),
+    on_request("Latencystats", counts::latencies),
+    section("Cluster", cluster),
+    section("Keyspace", keyspace),
 ];
 
 /// The text so far.
@@ -47,29 +78,26 @@ impl Lines {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     // So that INFO counts itself and what its batch did before it, as in Redis.
-    context.shared.metrics.add(context.tally.take());
+    context.shared.metrics.add(&context.tally.take());
     let asked = arguments.tail(1);
-    let wanted = |section: &str| {
-        asked.is_empty()
-            || asked.iter().any(|word| {
-                let names = [section, "all", "default", "everything"];
-                names
-                    .iter()
-                    .any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
-            })
+    let named = |name: &str| {
+        let mut words = asked.iter();
+        words.any(|word| word.eq_ignore_ascii_case(name.as_bytes()))
     };
+    let all = named("all") || named("everything");
+    let default = asked.is_empty() || named("default");
     let mut lines = Lines(String::with_capacity(2048));
-    for (name, write) in SECTIONS {
-        if !wanted(name) {
+    for section in &SECTIONS {
+        if !(all || default && section.default || named(section.name)) {
             continue;
         }
         if !lines.0.is_empty() {
             lines.0.push_str("\r\n");
         }
         lines.0.push_str("# ");
-        lines.0.push_str(name);
+        lines.0.push_str(section.name);
         lines.0.push_str("\r\n");
-        write(&mut lines, context);
+        (section.write)(&mut lines, context);
     }
     context.reply.verbatim("txt", lines.0.as_bytes());
     Ok(())
@@ -106,17 +134,29 @@ fn clients(lines: &mut Lines, context: &Context<'_>) {
     lines.line("connected_clients", connected.len());
     lines.line("maxclients", context.shared.settings.maxclients());
     lines.line("blocked_clients", 0);
+    let tracks = |client: &&Arc<Client>| client.labels.read().tracking.is_some();
+    lines.line("tracking_clients", connected.iter().filter(tracks).count());
+    let subscribed = connected.iter().filter(|client| client.is_subscribed());
+    lines.line("pubsub_clients", subscribed.count());
     lines.line("watching_clients", watchers);
     lines.line("total_watched_keys", watched);
 }
 
 /// There is no allocator of our own that counts: `used_memory` is what is resident, like `used_memory_rss`.
 fn memory(lines: &mut Lines, _: &Context<'_>) {
+    let mut both = |name: &str, bytes: u64| {
+        lines.line(name, bytes);
+        lines.line(&format!("{name}_human"), process::human(bytes));
+    };
     if let Some(bytes) = process::resident_bytes() {
-        lines.line("used_memory", bytes);
-        lines.line("used_memory_human", process::human(bytes));
-        lines.line("used_memory_rss", bytes);
-        lines.line("used_memory_rss_human", process::human(bytes));
+        both("used_memory", bytes);
+        both("used_memory_rss", bytes);
+    }
+    if let Some(bytes) = process::resident_bytes_peak() {
+        both("used_memory_peak", bytes);
+    }
+    if let Some(bytes) = process::system_bytes() {
+        both("total_system_memory", bytes);
     }
     lines.line("maxmemory", 0);
     lines.line("maxmemory_human", "0B");
@@ -157,20 +197,29 @@ fn persistence(lines: &mut Lines, context: &Context<'_>) {
 fn statistics(lines: &mut Lines, context: &Context<'_>) {
     let totals = context.shared.metrics.totals();
     lines.line("total_connections_received", totals.connections);
-    lines.line("total_commands_processed", totals.tally.commands);
+    lines.line("total_commands_processed", totals.commands);
+    lines.line("instantaneous_ops_per_sec", totals.commands_per_second);
+    lines.line("total_net_input_bytes", totals.received_bytes);
+    lines.line("total_net_output_bytes", totals.sent_bytes);
     lines.line("rejected_connections", totals.rejected_connections);
     lines.line("expired_keys", totals.forgotten_keys);
     lines.line("evicted_keys", 0);
-    lines.line("pubsub_channels", 0);
-    lines.line("pubsub_patterns", 0);
-    lines.line("total_error_replies", totals.tally.errors);
+    let hub = &context.shared.hub;
+    lines.line("pubsub_channels", hub.count(Kind::Channel));
+    lines.line("pubsub_patterns", hub.count(Kind::Pattern));
+    lines.line("pubsubshard_channels", hub.count(Kind::Shard));
+    let overruns = totals.overruns;
+    lines.line("client_output_buffer_limit_disconnections", overruns);
+    lines.line("total_error_replies", totals.errors);
 }
 
 fn rate_limit(lines: &mut Lines, context: &Context<'_>) {
     let totals = context.shared.metrics.totals();
-    lines.line("granted_total", totals.tally.granted);
-    lines.line("denied_total", totals.tally.denied);
+    lines.line("granted_total", totals.granted);
+    lines.line("denied_total", totals.denied);
     lines.line("forgotten_keys_total", totals.forgotten_keys);
+    lines.line("leases", context.shared.store.counts.leases());
+    lines.line("lapsed_leases", context.shared.store.counts.lapsed_leases());
 }
 
 fn replication(lines: &mut Lines, context: &Context<'_>) {
@@ -181,6 +230,18 @@ fn replication(lines: &mut Lines, context: &Context<'_>) {
     lines.line("master_repl_offset", 0);
 }
 
+fn cpu(lines: &mut Lines, _: &Context<'_>) {
+    if let Some(cpu) = process::cpu_hundredths() {
+        for (name, hundredths) in [("sys", cpu.system), ("user", cpu.user)] {
+            let value = format_args!("{}.{:02}0000", hundredths / 100, hundredths % 100);
+            lines.line(&format!("used_cpu_{name}"), value);
+        }
+        // There are no child processes.
+        lines.line("used_cpu_sys_children", "0.000000");
+        lines.line("used_cpu_user_children", "0.000000");
+    }
+}
+
 fn cluster(lines: &mut Lines, _: &Context<'_>) {
     lines.line("cluster_enabled", 0);
 }
@@ -189,8 +250,9 @@ fn keyspace(lines: &mut Lines, context: &Context<'_>) {
     for database in 0..DATABASES_MAX {
         let keys = context.shared.store.len(database);
         if keys > 0 {
-            // Every limit key goes by itself.
-            let value = format_args!("keys={keys},expires={keys},avg_ttl=0");
+            // Every limit key goes by itself. For how long they all are there on average is not measured.
+            let expires = keys.saturating_sub(context.shared.store.counts.staying(database));
+            let value = format_args!("keys={keys},expires={expires},avg_ttl=0");
             lines.line(&format!("db{database}"), value);
         }
     }

@@ -11,6 +11,46 @@ pub fn resident_bytes() -> Option<u64> {
     Some(pages * PAGE_BYTES)
 }
 
+/// Most bytes of memory that were ever resident.
+pub fn resident_bytes_peak() -> Option<u64> {
+    kilobytes("/proc/self/status", "VmHWM:")
+}
+
+/// Bytes of memory that the machine has.
+pub fn system_bytes() -> Option<u64> {
+    kilobytes("/proc/meminfo", "MemTotal:")
+}
+
+/// The number behind `name` in a file of lines such as `VmHWM:  1234 kB`, in bytes.
+fn kilobytes(file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let number: u64 = rest.trim().trim_end_matches(" kB").parse().ok()?;
+    number.checked_mul(1024)
+}
+
+/// Time on the processors, in hundredths of a second.
+pub struct Cpu {
+    /// In this program.
+    pub user: u64,
+    /// In the kernel on its behalf.
+    pub system: u64,
+}
+
+/// What all threads have used so far.
+pub fn cpu_hundredths() -> Option<Cpu> {
+    // Linux shows programs a clock of 100 ticks a second on every processor that Tollgate is built for.
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name in parentheses may hold anything; the fields behind it begin with the third.
+    let fields = text.rsplit_once(')')?.1;
+    let mut fields = fields.split_ascii_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse().ok();
+    Some(Cpu {
+        user: ticks()?,
+        system: ticks()?,
+    })
+}
+
 /// The operating system, its release, and the processor.
 pub fn system() -> String {
     let line = |name: &str, otherwise: &str| {
@@ -42,6 +82,14 @@ pub fn human(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_system_says_is_read() {
+        let resident = resident_bytes().expect("resident");
+        assert!(resident_bytes_peak().expect("peak") >= resident / 2);
+        assert!(system_bytes().expect("memory") > resident);
+        assert!(cpu_hundredths().is_some());
+    }
 
     #[test]
     fn bytes_are_written_as_in_redis() {

@@ -27,15 +27,24 @@ impl Flags {
     pub const EXCLUSIVE: Self = Self(1 << 8);
     /// Not let through to scripts (there are none; clients ask).
     pub const NOSCRIPT: Self = Self(1 << 9);
+    /// Belongs to Pub/Sub.
+    pub const PUBSUB: Self = Self(1 << 10);
+    /// Allowed on a RESP2 connection that is subscribed.
+    pub const WHILE_SUBSCRIBED: Self = Self(1 << 11);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    /// Kept out of the slow log: what it runs is there.
+    pub const SKIP_SLOWLOG: Self = Self(1 << 12);
+
+    const NAMES: [(Self, &'static str); 9] = [
         (Self::WRITE, "write"),
         (Self::READONLY, "readonly"),
         (Self::ADMIN, "admin"),
+        (Self::PUBSUB, "pubsub"),
         (Self::NOSCRIPT, "noscript"),
         (Self::FAST, "fast"),
         (Self::NO_AUTH, "no_auth"),
         (Self::NO_MULTI, "no_multi"),
+        (Self::SKIP_SLOWLOG, "skip_slowlog"),
     ];
 
     /// Both.

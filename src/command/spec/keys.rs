@@ -27,6 +27,12 @@ impl Keys {
         last: 1,
         step: 1,
     };
+    /// One key, the argument behind a subcommand.
+    pub const SECOND: Self = Self::Range {
+        first: 2,
+        last: 2,
+        step: 1,
+    };
     /// Every argument is a key.
     pub const ALL: Self = Self::Range {
         first: 1,

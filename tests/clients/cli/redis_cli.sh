@@ -1,37 +1,10 @@
 #!/usr/bin/env bash
-# redis-cli and redis-benchmark, and the inline protocol by hand. Prints a line a check; exits 1 if one failed.
+# redis-cli, and the inline protocol by hand. Prints a line a check; exits 1 if one failed.
 set -uo pipefail
 
-host=$SUITE_HOST port=$SUITE_PORT
-failed=0
-prefix=redis-cli:$$
-
-cli() {
-    timeout 20 redis-cli -h "$host" -p "$port" "$@" 2>&1
-}
-
-# check TITLE FUNCTION: the function prints what is wrong and returns 1, or returns 0.
-check() {
-    local why
-    if why=$("$2" 2>&1); then
-        echo "ok   redis-cli: $1"
-    else
-        failed=1
-        echo "FAIL redis-cli: $1: ${why//$'\n'/ | }"
-    fi
-}
-
-equal() {
-    [[ $1 == "$2" ]] || { printf '%s: expected %q, got %q\n' "$3" "$2" "$1"; return 1; }
-}
-
-contains() {
-    [[ $1 == *"$2"* ]] || { printf '%s: expected a text with %q, got %q\n' "$3" "$2" "$1"; return 1; }
-}
-
-between() {
-    [[ $1 =~ ^-?[0-9]+$ ]] && (($1 >= $2 && $1 <= $3)) || { printf '%s: expected %s..%s, got %q\n' "$4" "$2" "$3" "$1"; return 1; }
-}
+suite=redis-cli
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/checks.sh"
 
 one_shot() {
     equal "$(cli PING)" PONG PING &&
@@ -111,6 +84,26 @@ scan() {
         equal "$(cli KEYS "$prefix:scan:a")" "$prefix:scan:a" KEYS
 }
 
+big_keys() {
+    local output
+    output=$(cli --bigkeys) || { echo "it ended with exit code $?: $output"; return 1; }
+    contains "$output" "keys in the keyspace" "summary" &&
+        contains "$output" " ratelimits with " "keys of limits"
+}
+
+# At a terminal redis-cli asks for COMMAND DOCS, for its HELP.
+interactive() {
+    local shown
+    shown=$(python3 "$here/interactive.py" "$host" "$port" "RL.TAKE $prefix:typed 10 10/h" "SELECT 3" MULTI RL.TAKE EXEC "HELP RL.PAUSE" "NOSUCH x") ||
+        { echo "it ended with exit code $?: $shown"; return 1; }
+    contains "$shown" $'3) (integer) 9\n' RL.TAKE &&
+        contains "$shown" "$host:$port[3]> " "prompt after SELECT" &&
+        contains "$shown" "$host:$port[3](TX)> " "prompt after MULTI" &&
+        contains "$shown" "(error) EXECABORT" EXEC &&
+        contains "$shown" "RL.PAUSE key duration" "synopsis in HELP, from COMMAND DOCS" &&
+        contains "$shown" "ERR unknown command 'NOSUCH'" "an unknown command"
+}
+
 statistics() {
     local lines
     # It goes on for ever: the end of its reader ends it, at the next line since lines are not held back.
@@ -129,14 +122,6 @@ introspection() {
         contains "$(cli NOSUCH x)" "ERR unknown command 'NOSUCH'" "an unknown command"
 }
 
-# talk BYTES: sends them on a new connection and prints what comes until the server closes it (they should end in QUIT).
-talk() {
-    exec 3<>"/dev/tcp/$host/$port" || return
-    printf '%b' "$1" >&3
-    timeout 10 cat <&3 | tr -d '\r'
-    exec 3>&-
-}
-
 inline() {
     equal "$(talk 'PING\r\nQUIT\r\n')" $'+PONG\n+OK' PING &&
         equal "$(talk '\r\nECHO "two words"\n\r\nQUIT\n')" $'$9\ntwo words\n+OK' "quotes, stray line ends" &&
@@ -150,20 +135,38 @@ passwords() {
         equal "$(REDISCLI_AUTH=$SUITE_PASSWORD cli -3 PING)" PONG "right password from the environment" &&
         contains "$(cli --no-auth-warning -a wrong PING)" WRONGPASS "wrong password" &&
         contains "$(cli PING)" NOAUTH "no password" &&
+        contains "$(cli_with_login -n 3 CLIENT INFO)" " user=default" "user and password" &&
+        contains "$(cli_with_login -3 -n 3 CLIENT INFO)" " db=3 " "user, password and database, RESP3" &&
         equal "$(talk "AUTH $SUITE_PASSWORD\r\nPING\r\nQUIT\r\n")" $'+OK\n+PONG\n+OK' "inline, as HAProxy asks"
 }
 
-benchmark() {
-    local output
-    output=$(timeout 60 redis-benchmark -h "$host" -p "$port" -q -n 2000 -c 10 -P 10 RL.TAKE "$prefix:benchmark" 1000 1000 2>&1 | tr '\r' '\n')
-    contains "$output" "requests per second" "RL.TAKE" &&
-        contains "$(timeout 60 redis-benchmark -h "$host" -p "$port" -q -n 2000 -c 10 -t ping 2>&1 | tr '\r' '\n')" "PING_INLINE" "ping"
+# The proxy breaks the connection when the call is done and its reply under way. redis-cli does not send it again by itself.
+cut_off() {
+    local proxied=$SUITE_PROXY_PORT
+    local -a id=(ID order-17)
+    contains "$(port=$proxied cli RL.TAKE "$prefix:cut" 10 10/h)" "Server closed the connection" "without an ID" &&
+        equal "$(cli RL.TAKE "$prefix:cut" 10 10/h | sed -n 3p)" 8 "sent again by hand" &&
+        contains "$(port=$proxied cli RL.TAKE "$prefix:cut-id" 10 10/h "${id[@]}")" "Server closed the connection" "with an ID" &&
+        equal "$(cli RL.TAKE "$prefix:cut-id" 10 10/h "${id[@]}" | sed -n 3p)" 9 "sent again by hand, with an ID"
+}
+
+subscribes() {
+    local line
+    coproc subscriber { stdbuf -oL redis-cli -h "$host" -p "$port" SUBSCRIBE "$prefix:channel" "__rl@0__:pause" 2>&1; }
+    for ((i = 0; i < 6; i++)); do read -r -t 10 line <&"${subscriber[0]}" || { echo "no confirmation"; return 1; }; done
+    equal "$(cli PUBLISH "$prefix:channel" hello)" 1 PUBLISH || return
+    for ((i = 0; i < 3; i++)); do read -r -t 10 line <&"${subscriber[0]}" || { echo "no message"; return 1; }; done
+    equal "$line" hello "the message" && equal "$(cli RL.PAUSE "$prefix:event" 10m)" 600000 RL.PAUSE || return
+    for ((i = 0; i < 3; i++)); do read -r -t 10 line <&"${subscriber[0]}" || { echo "no event"; return 1; }; done
+    kill "$subscriber_PID"
+    contains "$line" "$prefix:event" "the event of a pause"
 }
 
 restart() {
     local port=$SUITE_RESTART_PORT reply
-    equal "$(cli RL.CHARGE "$prefix:restart" 10 10/h 15)" 2160000 RL.CHARGE || return
-    coproc lasting { redis-cli -h "$host" -p "$port" 2>&1; }
+    equal "$(cli_with_login RL.CHARGE "$prefix:restart" 10 10/h 15)" 2160000 RL.CHARGE || return
+    # In database 0: redis-cli logs in again after a break, but does not choose its database again.
+    coproc lasting { redis-cli -h "$host" -p "$port" --user default --pass "$SUITE_PASSWORD" --no-auth-warning 2>&1; }
     local input=${lasting[1]}
     echo "RL.PAUSE $prefix:paused 10m" >&"$input"
     read -r -t 10 reply <&"${lasting[0]}" && equal "$reply" 600000 RL.PAUSE || return
@@ -174,7 +177,7 @@ restart() {
     [[ $reply != Error:* ]] || read -r -t 10 reply <&"${lasting[0]}"
     between "$reply" 540000 600000 "pause after the restart, same redis-cli" || return
     exec {input}>&-
-    between "$(cli RL.PEEK "$prefix:restart" 10 10/h | sed -n 4p)" 2100000 2160000 "wait after the restart"
+    between "$(cli_with_login RL.PEEK "$prefix:restart" 10 10/h | sed -n 4p)" 2100000 2160000 "wait after the restart"
 }
 
 check "one-shot commands" one_shot
@@ -187,9 +190,12 @@ check "MULTI and EXEC" transaction
 check "--pipe" pipe_mode
 check "--scan and KEYS" scan
 check "--stat" statistics
+check "--bigkeys" big_keys
+check "at a terminal" interactive
 check "INFO, CONFIG, COMMAND" introspection
 check "inline commands" inline
 check "password: right, wrong, none" passwords
-check "redis-benchmark" benchmark
+if is_built SUBSCRIBE; then check "SUBSCRIBE: a message, and the event of a pause" subscribes; fi
+check "cut off between request and reply: with an ID the key is charged once" cut_off
 check "reconnects after a restart, debt and pause are still there" restart
 exit "$failed"

@@ -1,9 +1,10 @@
-// ioredis, as `new Redis({ host, port })` leaves it. Argument: 6 (RESP3, its default), 6-resp2 or 5 (RESP2 only).
-import { Suite, host, port, password, passwordPort, restartPort, equal, between, refused } from './suite.mjs';
+// ioredis and its descendant iovalkey, as `new Redis({ host, port })` leaves them.
+// Argument: 6 (RESP3, its default), 6-resp2, 5 or iovalkey (both RESP2 only).
+import { Suite, host, port, password, passwordPort, restartPort, proxyPort, equal, between, refused, identity, mailbox } from './suite.mjs';
 
 const which = process.argv[2];
-const { Redis } = await import(which.startsWith('6') ? 'ioredis6' : 'ioredis5');
-const suite = new Suite({ 6: 'ioredis 6 RESP3', '6-resp2': 'ioredis 6 RESP2', 5: 'ioredis 5' }[which]);
+const { Redis } = await import({ 5: 'ioredis5', iovalkey: 'iovalkey' }[which] ?? 'ioredis6');
+const suite = new Suite({ 6: 'ioredis 6 RESP3', '6-resp2': 'ioredis 6 RESP2', 5: 'ioredis 5', iovalkey: 'iovalkey' }[which]);
 const protocol = which === '6-resp2' ? { protocol: 2 } : {};
 
 function connect(options = {}) {
@@ -98,10 +99,27 @@ await suite.check('password: right, wrong, none', async () => {
   }
 });
 
-await suite.checkRestart(() => {
-  const lasting = connect({ port: restartPort });
-  return { call: (...words) => lasting.call(...words), close: () => lasting.disconnect() };
+const everything = { username: 'default', password, db: 3, connectionName: 'from-options' };
+await suite.check('user, password, database and name at once', async () => {
+  const whole = connect({ port: passwordPort, ...everything });
+  identity(await whole.call('CLIENT', 'INFO'));
+  await whole.quit();
 });
+
+await suite.checkSubscribe(async (channel) => {
+  const subscriber = connect();
+  const letters = mailbox();
+  subscriber.on('message', (from, payload) => from === channel && letters.put(payload));
+  equal(await subscriber.subscribe(channel), 1, 'subscribe');
+  return { heard: letters.heard, unsubscribe: () => subscriber.unsubscribe(channel), close: () => subscriber.quit() };
+}, call);
+
+const lasting = (options) => {
+  const redis = connect(options);
+  return { call: (...words) => redis.call(...words), close: () => redis.disconnect() };
+};
+await suite.checkCut(() => lasting({ port: proxyPort }), call, true); // autoResendUnfulfilledCommands
+await suite.checkRestart(() => lasting({ port: restartPort, ...everything }));
 
 await suite.check('QUIT', async () => equal(await redis.quit(), 'OK', 'quit'));
 suite.end();

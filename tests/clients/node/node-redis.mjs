@@ -1,10 +1,10 @@
-// node-redis. Argument: 6 (RESP3, its default), 6-resp2, 5 (RESP2, its default) or 5-resp3.
-import { Suite, host, port, password, passwordPort, restartPort, equal, between, refused } from './suite.mjs';
+// node-redis. Argument: 6 (RESP3, its default), 6-resp2, 5 (RESP2, its default), 5-resp3 or 4 (RESP2 only).
+import { Suite, host, port, password, passwordPort, restartPort, proxyPort, equal, between, refused, identity, mailbox } from './suite.mjs';
 
 const which = process.argv[2];
-const { createClient } = await import(which.startsWith('6') ? 'redis6' : 'redis5');
-const suite = new Suite({ 6: 'node-redis 6 RESP3', '6-resp2': 'node-redis 6 RESP2', 5: 'node-redis 5 RESP2', '5-resp3': 'node-redis 5 RESP3' }[which]);
 const resp3 = which === '6' || which === '5-resp3';
+const { createClient } = await import(`redis${which[0]}`);
+const suite = new Suite(`node-redis ${which[0]} RESP${resp3 ? 3 : 2}`);
 const chosenProtocol = { '6-resp2': { RESP: 2 }, '5-resp3': { RESP: 3 } }[which] ?? {};
 
 async function connect(options = {}) {
@@ -13,6 +13,9 @@ async function connect(options = {}) {
   await client.connect();
   return client;
 }
+
+// Ends a connection without a word to the server.
+const drop = (client) => (which === '4' ? client.disconnect() : client.destroy());
 
 const client = await connect().catch((error) => {
   console.log(`FAIL ${suite.name}: connects: ${error.message}`);
@@ -34,7 +37,7 @@ await suite.check('CLIENT SETNAME and GETNAME, name in the options', async () =>
   equal(await client.clientGetName(), 'worker-1', 'getname');
   const named = await connect({ name: 'from-options' });
   equal(await named.clientGetName(), 'from-options', 'name');
-  named.destroy();
+  await drop(named);
 });
 
 await suite.check('SELECT 3, and database in the options', async () => {
@@ -46,8 +49,8 @@ await suite.check('SELECT 3, and database in the options', async () => {
   equal((await chosen.sendCommand(['RL.TAKE', 'shared', '5', '1/h']))[2], 3, 'db 3 by options');
   await client.del('shared');
   equal(await chosen.exists('shared'), 1, 'the key stays in db 3');
-  chosen.destroy();
-  switched.destroy();
+  await drop(chosen);
+  await drop(switched);
 });
 
 await suite.checkBatch(callMany);
@@ -74,7 +77,7 @@ await suite.check('the methods people use', async () => {
   between(await client.pTTL('node-redis:method'), 300_000, 360_000, 'pTTL');
   equal(await client.type('node-redis:method'), 'ratelimit', 'type');
   const found = [];
-  for await (const keys of client.scanIterator({ MATCH: 'node-redis:meth*' })) found.push(...keys);
+  for await (const keys of client.scanIterator({ MATCH: 'node-redis:meth*' })) found.push(...[keys].flat()); // 4: key by key
   equal(found, ['node-redis:method'], 'scanIterator');
   equal(await client.keys('node-redis:meth*'), ['node-redis:method'], 'keys');
   equal({ ...(await client.configGet('databases')) }, { databases: '16' }, 'configGet');
@@ -90,16 +93,32 @@ await suite.check('password: right, wrong, none', async () => {
   const socket = { host, port: passwordPort, reconnectStrategy: false };
   const right = await connect({ socket, password });
   equal(await right.ping(), 'PONG', 'right password');
-  right.destroy();
+  await drop(right);
   await refused(connect({ socket, password: 'wrong' }), 'WRONGPASS', 'wrong password');
   const none = connect({ socket }).then((client) => client.sendCommand(['RL.PEEK', 'k', '1', '1']));
   await refused(none, 'NOAUTH', 'no password');
 });
 
-await suite.checkRestart(async () => {
-  const lasting = await connect({ socket: { host, port: restartPort } });
-  return { call: (...words) => lasting.sendCommand(words), close: () => lasting.destroy() };
+const everything = { username: 'default', password, database: 3, name: 'from-options' };
+await suite.check('user, password, database and name at once', async () => {
+  const whole = await connect({ socket: { host, port: passwordPort }, ...everything });
+  identity(await whole.sendCommand(['CLIENT', 'INFO']));
+  await drop(whole);
 });
 
-await suite.check('close', () => client.close());
+await suite.checkSubscribe(async (channel) => {
+  const subscriber = await connect();
+  const letters = mailbox();
+  await subscriber.subscribe(channel, letters.put);
+  return { heard: letters.heard, unsubscribe: () => subscriber.unsubscribe(channel), close: () => drop(subscriber) };
+}, call);
+
+const lasting = async (options) => {
+  const client = await connect(options);
+  return { call: (...words) => client.sendCommand(words), close: () => drop(client) };
+};
+await suite.checkCut(() => lasting({ socket: { host, port: proxyPort } }), call, false);
+await suite.checkRestart(() => lasting({ socket: { host, port: restartPort }, ...everything }));
+
+await suite.check('close', () => (which === '4' ? client.quit() : client.close()));
 suite.end();

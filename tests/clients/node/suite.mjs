@@ -11,6 +11,8 @@ export const port = Number(env.SUITE_PORT);
 export const passwordPort = Number(env.SUITE_PASSWORD_PORT);
 export const password = env.SUITE_PASSWORD;
 export const restartPort = Number(env.SUITE_RESTART_PORT);
+export const proxyPort = Number(env.SUITE_PROXY_PORT);
+const notYet = env.SUITE_NOT_YET.split(' ');
 const table = JSON.parse(readFileSync(new URL('../cases.json', import.meta.url)));
 
 // A value on one line; long ones are cut, since a failure is read by a person.
@@ -40,6 +42,12 @@ export async function refused(promise, beginning, what) {
   if (!(reply instanceof Error && reply.message.startsWith(beginning))) {
     throw new Error(`${what}: expected an error that begins with ${beginning}, got ${show(reply)}`);
   }
+}
+
+// CLIENT INFO, the server's own word, of who logged in as `default`, chose database 3 and is called from-options.
+export function identity(info) {
+  const fields = Object.fromEntries(info.trim().split(' ').map((field) => field.split('=')));
+  equal([fields.user, fields.db, fields.name], ['default', '3', 'from-options'], 'CLIENT INFO');
 }
 
 // Runs one named check after another, each bounded in time, and prints a line for each.
@@ -125,7 +133,45 @@ export class Suite {
     });
   }
 
-  // The client stays as it is while the server goes away and comes back. `connect` gives { call, close }.
+  // The connection breaks after the request and before its reply: ../proxy.py. `connect` gives { call, close } through it.
+  async checkCut(connect, call, sendsAgain) {
+    const title = sendsAgain ? 'sends again by itself' : 'tells the break';
+    await this.check(`cut off between request and reply: ${title}; with an ID the key is charged once`, async () => {
+      const proxied = await connect();
+      for (const [name, id] of [['cut', []], ['cut-id', ['ID', 'order-17']]]) {
+        const take = ['RL.TAKE', `${this.name.replaceAll(' ', '-')}:${name}`, '10', '10/h'];
+        const reply = await proxied.call(...take, ...id).catch((error) => error);
+        const charged = sendsAgain && !id.length ? 2 : 1;
+        if (sendsAgain) equal(reply.slice?.(0, 3), [0, 10, 10 - charged], `${id} the reply that came in the end`);
+        else if (!(reply instanceof Error)) throw new Error(`expected that it tells the break, got ${show(reply)}`);
+        else if (id.length) equal((await call(...take, ...id)).slice(0, 3), [0, 10, 9], 'sent again by hand');
+        equal((await call('RL.PEEK', ...take.slice(1)))[2], 10 - charged, `${id} what remains`);
+      }
+      await proxied.close();
+    });
+  }
+
+  // `subscribe(channel)` gives { heard, unsubscribe, close }: heard() waits for the next payload on the channel.
+  async checkSubscribe(subscribe, call) {
+    if (notYet.includes('SUBSCRIBE')) return;
+    await this.check('SUBSCRIBE: a message, and the event of a pause', async () => {
+      const key = `${this.name.replaceAll(' ', '-')}:event`;
+      const subscription = await subscribe(`${key}:channel`);
+      equal(await call('PUBLISH', `${key}:channel`, 'hello'), 1, 'PUBLISH');
+      equal(await subscription.heard(), 'hello', 'the message');
+      await subscription.unsubscribe();
+      equal(await call('PUBLISH', `${key}:channel`, 'nobody'), 0, 'PUBLISH after UNSUBSCRIBE');
+      await subscription.close();
+      const events = await subscribe('__rl@0__:pause');
+      equal(await call('RL.PAUSE', key, '10m'), 600_000, 'RL.PAUSE');
+      const event = await events.heard();
+      if (!event.includes(key)) throw new Error(`the event does not name the key: ${event}`);
+      await events.close();
+    });
+  }
+
+  // The client, which has a user, a password, database 3 and a name, stays as it is while the server goes away and comes
+  // back. `connect` gives { call, close }.
   async checkRestart(connect) {
     await this.check('reconnects after a restart, debt and pause are still there', async () => {
       const { call, close } = await connect();
@@ -138,13 +184,30 @@ export class Suite {
       equal([limited, remaining], [1, 0], 'RL.PEEK after the restart');
       between(retry, 2_100_000, 2_160_000, 'wait after the restart');
       between(await call('RL.PAUSE', `${key}:paused`, '1000'), 540_000, 600_000, 'pause after the restart');
-      close();
+      identity(await call('CLIENT', 'INFO'));
+      await close();
     });
   }
 
   end() {
     process.exit(this.failed ? 1 : 0);
   }
+}
+
+// What `heard` waits for, from a client's callback to a promise.
+export function mailbox() {
+  const letters = [];
+  let waiting = null;
+  return {
+    put(payload) {
+      letters.push(payload);
+      waiting?.();
+    },
+    async heard() {
+      while (!letters.length) await new Promise((resolve) => (waiting = resolve));
+      return letters.shift();
+    },
+  };
 }
 
 function mismatch(want, got, own, maps) {

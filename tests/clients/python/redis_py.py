@@ -1,27 +1,30 @@
-"""redis-py. Arguments: sync or asyncio; default, or the protocol (2, 3) to ask for.
+"""redis-py and its descendant valkey-py. Arguments: redis or valkey; sync or asyncio; default, or the protocol (2, 3) to ask for.
 
 Both flavours run the same text: what the blocking client has done already, `done` passes on; what asyncio promises, it awaits.
 """
 import asyncio
+import importlib
+import importlib.util
 import inspect
 import sys
 
-import redis
-import redis.asyncio
-from redis.asyncio.retry import Retry as AsyncRetry
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from suite import (GROUPS, HOST, NOT_YET, PASSWORD, PASSWORD_PORT, PORT, PROXY_PORT, RESTART, RESTART_PORT, Failed, Stopwatch, Suite,
+                   begins, between, check_batch, check_identity, check_reservations, check_shift, equal, show)
 
-from suite import (GROUPS, HOST, PASSWORD, PASSWORD_PORT, PORT, RESTART, RESTART_PORT, Failed, Stopwatch, Suite, begins, between, check_batch,
-                   check_reservations, check_shift, equal)
+LIBRARY, FLAVOUR, CHOICE = sys.argv[1:]
+redis = importlib.import_module(LIBRARY)
+flavoured = redis if FLAVOUR == "sync" else importlib.import_module(f"{LIBRARY}.asyncio")
+Retry = importlib.import_module(f"{flavoured.__name__}.retry").Retry
+NoBackoff = importlib.import_module(f"{LIBRARY}.backoff").NoBackoff
 
-FLAVOUR, CHOICE = sys.argv[1:]
 MAJOR = int(redis.__version__.split(".")[0])
-RESP3 = CHOICE == "3" or (CHOICE == "default" and MAJOR >= 8)
+AGAIN = LIBRARY == "redis" and MAJOR >= 8                   # the defaults of 8: RESP3, and ten retries
+RESP3 = CHOICE == "3" or (CHOICE == "default" and AGAIN)
 OPTIONS = {} if CHOICE == "default" else {"protocol": int(CHOICE)}
-CLIENT = redis.Redis if FLAVOUR == "sync" else redis.asyncio.Redis
+PARSER = " hiredis" if importlib.util.find_spec("hiredis") else ""
 
-suite = Suite(f"redis-py {MAJOR} {FLAVOUR} RESP{3 if RESP3 else 2}", RESP3)
+suite = Suite(f"{LIBRARY}-py {MAJOR}{PARSER} {FLAVOUR} RESP{3 if RESP3 else 2}", RESP3)
+LOGIN = {"username": "default", "password": PASSWORD, "db": 3, "client_name": "from-options"}
 checks = []
 
 
@@ -30,7 +33,7 @@ def check(body):
 
 
 def connect(**options):
-    return CLIENT(host=HOST, port=options.pop("port", PORT), **OPTIONS, **options)
+    return flavoured.Redis(host=HOST, port=options.pop("port", PORT), **OPTIONS, **options)
 
 
 async def done(value):
@@ -187,7 +190,7 @@ async def _():
     wrong, none = ("WRONGPASS", "invalid username-password pair"), ("NOAUTH", "Authentication required", "HELLO must be called")
     for options, beginning in (({"password": "wrong"}, wrong), ({}, none)):
         # redis-py 8 tries a refused login ten times, ever slower: once is enough here.
-        stranger = connect(port=PASSWORD_PORT, retry=(Retry if FLAVOUR == "sync" else AsyncRetry)(NoBackoff(), 0), **options)
+        stranger = connect(port=PASSWORD_PORT, retry=Retry(NoBackoff(), 0), **options)
         try:
             reply = await done(stranger.execute_command("RL.PEEK", "k", 1, 1))
         except redis.RedisError as error:
@@ -198,8 +201,67 @@ async def _():
 
 @check
 async def _():
+    """user, password, database and name at once"""
+    whole = connect(port=PASSWORD_PORT, **LOGIN)
+    check_identity(await done(whole.execute_command("CLIENT", "INFO")))
+    await close(whole)
+
+
+async def heard(pubsub):
+    while True:
+        message = await done(pubsub.get_message(timeout=10))
+        if message is None or message["type"] == "message":
+            return message and message["data"]
+
+
+async def check_subscribe():
+    """SUBSCRIBE: a message, and the event of a pause"""
+    channel, key = suite.prefix + "channel", suite.prefix + "event"
+    pubsub = client.pubsub()
+    await done(pubsub.subscribe(channel, "__rl@0__:pause"))
+    for _ in range(2):
+        equal((await done(pubsub.get_message(timeout=10)))["type"], "subscribe", "the confirmation")
+    equal(await done(client.publish(channel, "hello")), 1, "publish")
+    equal(await heard(pubsub), b"hello", "the message")
+    equal(await call("RL.PAUSE", key, "10m"), 600_000, "RL.PAUSE")
+    event = await heard(pubsub)
+    if key.encode() not in event:
+        raise Failed(f"the event does not name the key: {event}")
+    await done(pubsub.unsubscribe(channel))
+    equal((await done(pubsub.get_message(timeout=10)))["type"], "unsubscribe", "the confirmation")
+    equal(await done(client.publish(channel, "nobody")), 0, "publish after unsubscribe")
+    await close(pubsub)
+
+
+if "SUBSCRIBE" not in NOT_YET:
+    check(check_subscribe)
+
+
+@check
+async def _():
+    """cut off between request and reply: with an ID the key is charged once"""
+    proxied = connect(port=PROXY_PORT)
+    for name, more in (("cut", []), ("cut-id", ["ID", "order-17"])):
+        take = ["RL.TAKE", suite.prefix + name, 10, "10/h"]
+        charged = 2 if AGAIN and not more else 1
+        try:
+            reply = await done(proxied.execute_command(*take, *more))
+        except redis.ConnectionError as error:
+            reply = error
+        if AGAIN:
+            equal(reply[:3], [0, 10, 10 - charged], f"the reply that came in the end, {more}")
+        elif not isinstance(reply, Exception):
+            raise Failed(f"expected that it tells the break, got {show(reply)}")
+        elif more:
+            equal((await call(*take, *more))[:3], [0, 10, 9], "sent again by hand")
+        equal((await call("RL.PEEK", *take[1:]))[2], 10 - charged, f"what remains, {more}")
+    await close(proxied)
+
+
+@check
+async def _():
     """reconnects after a restart, debt and pause are still there"""
-    lasting, key = connect(port=RESTART_PORT), suite.prefix + "restart"
+    lasting, key = connect(port=RESTART_PORT, **LOGIN), suite.prefix + "restart"
     await done(lasting.delete(key, key + ":paused"))
     equal(await done(lasting.execute_command("RL.CHARGE", key, 10, "10/h", 15)), 2_160_000, "RL.CHARGE")
     equal(await done(lasting.execute_command("RL.PAUSE", key + ":paused", "10m")), 600_000, "RL.PAUSE")
@@ -209,6 +271,7 @@ async def _():
     equal([limited, remaining], [1, 0], "RL.PEEK after the restart")
     between(retry, 2_100_000, 2_160_000, "wait after the restart")
     between(await done(lasting.execute_command("RL.PAUSE", key + ":paused", 1000)), 540_000, 600_000, "pause after the restart")
+    check_identity(await done(lasting.execute_command("CLIENT", "INFO")))
     await close(lasting)
 
 

@@ -9,6 +9,8 @@ PORT = int(os.environ["SUITE_PORT"])
 PASSWORD_PORT = int(os.environ["SUITE_PASSWORD_PORT"])
 PASSWORD = os.environ["SUITE_PASSWORD"]
 RESTART_PORT = int(os.environ["SUITE_RESTART_PORT"])
+PROXY_PORT = int(os.environ["SUITE_PROXY_PORT"])
+NOT_YET = os.environ["SUITE_NOT_YET"].split()
 RESTART = ["bash", "-c", os.environ["SUITE_RESTART"]]
 GROUPS = json.loads((pathlib.Path(__file__).parent.parent / "cases.json").read_text())["groups"]
 
@@ -62,6 +64,13 @@ def check_reservations(waits, passed_ms):
         most = max(0, -((79 - i) * 25 // 2))
         least = max(0, int((i - 79) * 12.5 - passed_ms))
         between(wait, least, most, f"reservation {i + 1} ({passed_ms:.1f} ms passed)")
+
+
+def check_identity(info, named=True):
+    """CLIENT INFO, the server's own word, of who logged in as `default`, chose database 3 and is called from-options."""
+    fields = dict(field.partition("=")[::2] for field in (info.decode() if isinstance(info, bytes) else info).split())
+    wanted = {"user": "default", "db": "3", **({"name": "from-options"} if named else {})}
+    equal({field: fields.get(field) for field in wanted}, wanted, "CLIENT INFO")
 
 
 class Suite:

@@ -1,6 +1,6 @@
 //! CLIENT KILL: ends connections.
 
-use super::{TYPE, is_normal};
+use super::{TYPE, of_type};
 use crate::clients::Client;
 use crate::command::connection::auth::USER;
 use crate::command::context::Context;
@@ -52,7 +52,7 @@ struct Filter<'a> {
     id: Option<u64>,
     peer: Option<&'a [u8]>,
     local: Option<&'a [u8]>,
-    normal: bool,
+    is_of_type: fn(&Client) -> bool,
     age_s_min: u64,
     skip_me: bool,
 }
@@ -88,7 +88,7 @@ impl Filter<'_> {
             && self
                 .local
                 .is_none_or(|local| local == client.local.as_bytes())
-            && self.normal
+            && (self.is_of_type)(client)
             && age_s >= self.age_s_min
     }
 }
@@ -98,7 +98,7 @@ fn parse(arguments: Arguments<'_>) -> Result<Filter<'_>, Error> {
         id: None,
         peer: None,
         local: None,
-        normal: true,
+        is_of_type: |_| true,
         age_s_min: 0,
         skip_me: true,
     };
@@ -109,7 +109,7 @@ fn parse(arguments: Arguments<'_>) -> Result<Filter<'_>, Error> {
             b"ID" => filter.id = Some(positive(value, "client-id")?),
             b"ADDR" => filter.peer = Some(value),
             b"LADDR" => filter.local = Some(value),
-            b"TYPE" => filter.normal = is_normal(value)?,
+            b"TYPE" => filter.is_of_type = of_type(value)?,
             b"MAXAGE" => filter.age_s_min = positive(value, "maxage")?,
             b"USER" if value == USER.as_bytes() => {}
             b"USER" => {

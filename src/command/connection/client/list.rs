@@ -1,6 +1,6 @@
 //! CLIENT LIST and CLIENT INFO: a line for each connection.
 
-use super::{TYPE, is_normal};
+use super::{TYPE, of_type};
 use crate::clients::Client;
 use crate::command::connection::Connection;
 use crate::command::context::Context;
@@ -8,7 +8,7 @@ use crate::command::error::Error;
 use crate::command::number;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::core::units::{SECOND, Timestamp};
-use crate::protocol::{Arguments, Protocol};
+use crate::protocol::Arguments;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The row of INFO.
@@ -56,8 +56,10 @@ fn list(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error
     let listed = match (option, first) {
         (None, _) => clients.all(),
         (_, Some(kind)) if is("TYPE") && arguments.len() == 4 => {
-            let all = is_normal(kind)?;
-            if all { clients.all() } else { Vec::new() }
+            let is_of_type = of_type(kind)?;
+            let mut listed = clients.all();
+            listed.retain(|client| is_of_type(client));
+            listed
         }
         (_, Some(_)) if is("ID") => {
             let mut listed = Vec::new();
@@ -107,10 +109,7 @@ impl Standing {
         let transaction = connection.transaction.as_ref();
         Self {
             database: connection.database,
-            protocol: match connection.protocol {
-                Protocol::Resp2 => 2,
-                Protocol::Resp3 => 3,
-            },
+            protocol: connection.protocol.version(),
             queued: transaction.map(|transaction| transaction.queue.len() as u64),
             active_at_ns: None,
             command,
@@ -122,8 +121,13 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
     let seconds_since = |ns: u64| now.as_ns().saturating_sub(ns) / SECOND;
     let labels = client.labels.read();
     let mut flags = String::new();
+    let tracking = labels.tracking.as_ref();
     for (set, letter) in [
+        (labels.monitors, 'O'),
+        (client.is_subscribed(), 'P'),
         (standing.queued.is_some(), 'x'),
+        (tracking.is_some(), 't'),
+        (tracking.is_some_and(|tracking| tracking.broadcast), 'B'),
         (labels.no_evict, 'e'),
         (labels.no_touch, 'T'),
     ] {
@@ -137,16 +141,20 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
         client.id, client.peer, client.local
     );
     let body = format!(
-        " age={} idle={} flags={flags} db={} sub=0 psub=0 ssub=0 multi={} watch={} \
+        " age={} idle={} flags={flags} db={} sub={} psub={} ssub={} multi={} watch={} \
          qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 \
-         events=r cmd={} user={} redir=-1 resp={} lib-name=",
+         events=r cmd={} user={} redir={} resp={} lib-name=",
         seconds_since(client.connected_at.as_ns()),
         standing.active_at_ns.map_or(0, seconds_since),
         standing.database,
+        client.channels.load(Relaxed),
+        client.patterns.load(Relaxed),
+        client.shard_channels.load(Relaxed),
         standing.queued.map_or(-1, |queued| queued as i64),
         client.watching.load(Relaxed),
         standing.command.to_ascii_lowercase(),
         crate::command::connection::auth::USER,
+        tracking.map_or(-1, |tracking| tracking.redirect as i64),
         standing.protocol,
     );
     let pieces: [&[u8]; 7] = [

@@ -4,7 +4,9 @@ pub mod kill;
 pub mod labels;
 pub mod list;
 pub mod reply;
+pub mod tracking;
 
+use crate::clients::Client;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::help;
@@ -27,6 +29,10 @@ pub const SPEC: Spec = Spec {
         labels::NO_EVICT,
         labels::NO_TOUCH,
         reply::SPEC,
+        tracking::TRACKING,
+        tracking::CACHING,
+        tracking::TRACKINGINFO,
+        tracking::GETREDIR,
         help::row("CLIENT|HELP", Group::Connection),
     ],
     ..Spec::new("CLIENT", Group::Connection, Arity::at_least(2), id)
@@ -62,11 +68,12 @@ fn on_off(word: &[u8]) -> Result<bool, Error> {
     }
 }
 
-/// Checks a `TYPE`: true for the type that every connection here has.
-fn is_normal(word: &[u8]) -> Result<bool, Error> {
+/// Reads a `TYPE`: what tells whether a client is of it. There are no replicas.
+fn of_type(word: &[u8]) -> Result<fn(&Client) -> bool, Error> {
     match word.to_ascii_lowercase().as_slice() {
-        b"normal" => Ok(true),
-        b"master" | b"replica" | b"slave" | b"pubsub" => Ok(false),
+        b"normal" => Ok(|client| !client.is_subscribed()),
+        b"pubsub" => Ok(Client::is_subscribed),
+        b"master" | b"replica" | b"slave" => Ok(|_| false),
         _ => Err(Error::redis(format!(
             "ERR Unknown client type '{}'",
             Error::quoted(word)

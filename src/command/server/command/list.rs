@@ -2,9 +2,9 @@
 
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::glob;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Group, Spec};
 use crate::command::table::COMMANDS;
+use crate::glob;
 use crate::protocol::Arguments;
 
 /// The row.

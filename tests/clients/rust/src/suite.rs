@@ -1,20 +1,39 @@
-//! Connecting, sending, comparing and reporting.
+//! Connecting, comparing and reporting, for all clients alike.
 
 use std::cell::Cell;
 use std::env;
 use std::time::Duration;
 
-use redis::aio::{ConnectionLike, MultiplexedConnection};
-use redis::{Client, RedisError, RedisResult, Value, cmd, pipe};
 use serde_json::{Value as Json, json};
+
+use crate::{fred_client, redis_rs};
 
 /// What a check comes to: nothing, or what was wrong.
 pub type Checked = Result<(), String>;
 
+/// The clients, and the kinds of connection that they have.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Client {
+    RedisRsSync,
+    RedisRsMultiplexed,
+    RedisRsManager,
+    Fred,
+}
+
 pub struct Suite {
+    pub client: Client,
     pub name: String,
     pub resp3: bool,
     pub failed: Cell<bool>,
+}
+
+/// What a connection begins with; what is None is left as the client has it.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    pub user: Option<&'a str>,
+    pub password: Option<&'a str>,
+    pub database: Option<u8>,
+    pub name: Option<&'a str>,
 }
 
 impl Suite {
@@ -34,73 +53,64 @@ impl Suite {
         format!("{}:{name}", self.name.replace(' ', "-"))
     }
 
-    /// A client with everything left as it is but what the check is about.
-    pub fn client(&self, port: &str, login: &str, database: &str) -> RedisResult<Client> {
-        let protocol = if self.resp3 { "?protocol=resp3" } else { "" };
-        Client::open(format!("redis://{login}{}:{port}/{database}{protocol}", setting("SUITE_HOST")))
+    /// A connection to the server at the port of the setting `SUITE_.._PORT`, or the client's error.
+    pub async fn connect(&self, port: &str, options: Options<'_>) -> Result<Connection, String> {
+        let port = setting(port).parse().map_err(|_| format!("{port} is not a port"))?;
+        let mut connection = match self.client {
+            Client::Fred => Connection::Fred(fred_client::open(port, self.resp3, options).await?),
+            other => Connection::RedisRs(redis_rs::Connection::open(other, port, self.resp3, options).await?),
+        };
+        // Neither has a name among its options.
+        if let Some(name) = options.name {
+            equal(&connection.call(&["CLIENT", "SETNAME", name]).await, json!("OK"), "CLIENT SETNAME")?;
+        }
+        Ok(connection)
     }
 
-    pub async fn connect(&self, port: &str, login: &str, database: &str) -> RedisResult<MultiplexedConnection> {
-        self.client(port, login, database)?.get_multiplexed_async_connection().await
+    /// Subscribes on a connection of its own, lets `publisher` send the command, and gives the payload that came.
+    pub async fn hear(&self, channel: &str, publisher: &mut Connection, command: &[&str]) -> Result<String, String> {
+        let port = setting("SUITE_PORT").parse().map_err(|_| "SUITE_PORT is not a port")?;
+        match self.client {
+            Client::Fred => fred_client::hear(port, self.resp3, channel, publisher, command).await,
+            other => redis_rs::hear(other, port, self.resp3, channel, publisher, command).await,
+        }
+    }
+}
+
+/// A connection of any of the clients.
+pub enum Connection {
+    RedisRs(redis_rs::Connection),
+    Fred(fred::clients::Client),
+}
+
+impl Connection {
+    /// One command as it stands; its reply, or its error, as JSON.
+    pub async fn call(&mut self, words: &[&str]) -> Json {
+        match self {
+            Self::RedisRs(connection) => connection.call(words).await,
+            Self::Fred(client) => fred_client::call(client, words).await,
+        }
+    }
+
+    /// Many commands in one write; atomic: between MULTI and EXEC.
+    pub async fn batch(&mut self, commands: &[&[&str]], atomic: bool) -> Result<Vec<Json>, String> {
+        match self {
+            Self::RedisRs(connection) => connection.batch(commands, atomic).await,
+            Self::Fred(client) => fred_client::batch(client, commands, atomic).await,
+        }
+    }
+
+    /// Another handle on the same connection, if the client has such a thing.
+    pub fn shared(&self) -> Option<Self> {
+        match self {
+            Self::RedisRs(connection) => connection.shared().map(Self::RedisRs),
+            Self::Fred(client) => Some(Self::Fred(client.clone())),
+        }
     }
 }
 
 pub fn setting(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is not set; start this through tests/clients/run"))
-}
-
-/// One command as it stands; its reply, or its error, as JSON.
-pub async fn call(connection: &mut impl ConnectionLike, words: &[&str]) -> Json {
-    let mut command = cmd(words[0]);
-    for word in &words[1..] {
-        command.arg(word);
-    }
-    reply(command.query_async(connection).await)
-}
-
-/// Many commands in one write; atomic: between MULTI and EXEC.
-pub async fn batch(connection: &mut impl ConnectionLike, commands: &[&[&str]], atomic: bool) -> Result<Vec<Json>, String> {
-    let mut pipeline = pipe();
-    if atomic {
-        pipeline.atomic();
-    }
-    for words in commands {
-        pipeline.cmd(words[0]);
-        for word in &words[1..] {
-            pipeline.arg(word);
-        }
-    }
-    pipeline.ignore_errors();
-    let replies: Vec<RedisResult<Value>> = pipeline.query_async(connection).await.map_err(|error| wire_text(&error))?;
-    Ok(replies.into_iter().map(reply).collect())
-}
-
-/// `{"map": ..}` for a RESP3 map and `{"error": ..}` for an error, so that neither can be taken for something else.
-fn reply(result: RedisResult<Value>) -> Json {
-    match result {
-        Err(error) => json!({ "error": wire_text(&error) }),
-        Ok(Value::Nil) => Json::Null,
-        Ok(Value::Int(number)) => number.into(),
-        Ok(Value::BulkString(bytes)) => String::from_utf8_lossy(&bytes).into(),
-        Ok(Value::SimpleString(text) | Value::VerbatimString { text, .. }) => text.into(),
-        Ok(Value::Okay) => "OK".into(),
-        Ok(Value::Array(items)) => items.into_iter().map(|item| reply(Ok(item))).collect(),
-        Ok(Value::Map(pairs)) => {
-            let name = |name| reply(Ok(name)).as_str().unwrap_or("not a text").to_owned();
-            let fields: serde_json::Map<_, _> = pairs.into_iter().map(|(field, value)| (name(field), reply(Ok(value)))).collect();
-            json!({ "map": fields })
-        }
-        Ok(Value::ServerError(error)) => json!({ "error": wire_text(&error.into()) }),
-        Ok(other) => json!({ "unexpected": format!("{other:?}") }),
-    }
-}
-
-/// The error as the server sent it: redis-rs keeps the code and the rest apart.
-pub fn wire_text(error: &RedisError) -> String {
-    match (error.code(), error.detail()) {
-        (Some(code), Some(rest)) => format!("{code} {rest}"),
-        _ => error.to_string(),
-    }
 }
 
 pub fn equal(got: &Json, want: Json, what: &str) -> Checked {
@@ -122,5 +132,14 @@ pub fn begins(got: &Json, beginning: &str, what: &str) -> Checked {
     match got["error"].as_str() {
         Some(text) if text.starts_with(beginning) => Ok(()),
         _ => Err(format!("{what}: expected an error that begins with {beginning}, got {got}")),
+    }
+}
+
+/// CLIENT INFO, the server's own word, of who logged in as `default` and chose database 3.
+pub fn identity(info: &Json) -> Checked {
+    let fields: Vec<&str> = info.as_str().unwrap_or_default().split_whitespace().collect();
+    match ["user=default", "db=3"].iter().find(|field| !fields.contains(field)) {
+        None => Ok(()),
+        Some(field) => Err(format!("CLIENT INFO has no {field}: {info}")),
     }
 }

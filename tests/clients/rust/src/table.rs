@@ -1,16 +1,15 @@
 //! The table of calls that every client sends (`../cases.json`).
 
-use redis::aio::MultiplexedConnection;
 use serde_json::Value as Json;
 
-use crate::suite::{Checked, Suite, begins, between, call, equal};
+use crate::suite::{Checked, Connection, Suite, begins, between, equal};
 
 pub fn groups() -> Vec<Json> {
     let table: Json = serde_json::from_str(include_str!("../../cases.json")).expect("cases.json is JSON");
     table["groups"].as_array().expect("groups is a list").clone()
 }
 
-pub async fn run(suite: &Suite, mut connection: MultiplexedConnection, group: &Json) -> Checked {
+pub async fn run(suite: &Suite, connection: &mut Connection, group: &Json) -> Checked {
     let own = |text: &Json| match text.as_str().unwrap_or_default() {
         text if text.starts_with('$') => suite.key(&text[1..]),
         text => text.to_owned(),
@@ -23,11 +22,11 @@ pub async fn run(suite: &Suite, mut connection: MultiplexedConnection, group: &J
         .collect();
     let prefix = suite.key("");
     for key in steps.iter().flat_map(|(words, _)| words).filter(|word| word.starts_with(&prefix)) {
-        call(&mut connection, &["DEL", key]).await;
+        connection.call(&["DEL", key]).await;
     }
     for (words, want) in &steps {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let got = call(&mut connection, &words).await;
+        let got = connection.call(&words).await;
         compare(want, &got, suite).map_err(|why| format!("{}: {why}; the whole reply: {got}", words.join(" ")))?;
     }
     Ok(())

@@ -1,0 +1,245 @@
+//! What the server counts and measures.
+
+mod commands;
+mod durations;
+mod errors;
+mod latency;
+mod rate;
+mod slowlog;
+
+use commands::{Commands, Run};
+use errors::{Code, Errors};
+use rate::Rate;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub use commands::CommandTotals;
+pub use durations::Spread;
+pub use latency::{Latency, Sample, Series};
+pub use slowlog::{SlowEntry, SlowLog, cut};
+
+/// Counts of what was done, kept by whoever does it and added to [`Metrics`] once a batch, so that the
+/// hot path shares no cache line.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Tally {
+    /// Commands run, those that failed included.
+    pub commands: u64,
+    /// Commands that failed.
+    pub errors: u64,
+    /// Commands that may have changed a key.
+    pub writes: u64,
+    /// Requests granted, at once or at a slot ahead.
+    pub granted: u64,
+    /// Requests denied.
+    pub denied: u64,
+    runs: SmallVec<[Run; 8]>,
+    codes: SmallVec<[(Code, u64); 1]>,
+}
+
+/// Most kinds of calls that a tally tells apart: those of one pipeline are mostly alike, and each is looked for
+/// among them.
+const RUNS_MAX: usize = 16;
+
+impl Tally {
+    /// What was counted since the last call.
+    pub fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+
+    /// A command has run.
+    pub fn ran(&mut self, name: &'static str, took_ns: u64, failed: bool) {
+        self.add(Run::of_call(name, took_ns, failed));
+    }
+
+    /// A command was refused and did not run.
+    pub fn rejected(&mut self, name: &'static str) {
+        self.add(Run::of_rejection(name));
+    }
+
+    fn add(&mut self, run: Run) {
+        if !self.runs.iter_mut().rev().any(|other| other.merge(&run)) {
+            self.runs.push(run);
+        }
+    }
+
+    /// An error was replied; its text, code first.
+    pub fn error(&mut self, text: &[u8]) {
+        self.errors += 1;
+        let code = Code::of(text);
+        match self.codes.iter_mut().find(|(other, _)| *other == code) {
+            Some((_, count)) => *count += 1,
+            None => self.codes.push((code, 1)),
+        }
+    }
+
+    /// True if it is time to add it to [`Metrics`], also within a batch.
+    pub fn is_full(&self) -> bool {
+        self.runs.len() >= RUNS_MAX
+    }
+}
+
+/// Totals since the start, or since `CONFIG RESETSTAT`.
+#[derive(Default)]
+pub struct Metrics {
+    commands: AtomicU64,
+    errors: AtomicU64,
+    granted: AtomicU64,
+    denied: AtomicU64,
+    connections: AtomicU64,
+    rejected_connections: AtomicU64,
+    overruns: AtomicU64,
+    forgotten_keys: AtomicU64,
+    received_bytes: AtomicU64,
+    sent_bytes: AtomicU64,
+    rate: Rate,
+    /// Never reset: what the snapshot compares itself with.
+    changes: AtomicU64,
+    by_command: Commands,
+    by_error: Errors,
+    /// The last commands that took long. Not reset with the totals.
+    pub slowlog: SlowLog,
+    /// What held others up. Not reset with the totals.
+    pub latency: Latency,
+}
+
+/// [`Metrics`] at an instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Totals {
+    /// Commands run, those that failed included.
+    pub commands: u64,
+    /// Errors replied.
+    pub errors: u64,
+    /// Requests granted, at once or at a slot ahead.
+    pub granted: u64,
+    /// Requests denied.
+    pub denied: u64,
+    /// Connections accepted.
+    pub connections: u64,
+    /// Connections refused because there were too many.
+    pub rejected_connections: u64,
+    /// Connections cut off since they did not read their messages.
+    pub overruns: u64,
+    /// Keys that have gone by themselves.
+    pub forgotten_keys: u64,
+    /// Bytes read from all connections.
+    pub received_bytes: u64,
+    /// Bytes written to all connections.
+    pub sent_bytes: u64,
+    /// Commands a second, over the last second or two.
+    pub commands_per_second: u64,
+}
+
+impl Metrics {
+    /// All zero, for the commands of these names.
+    pub fn new(commands: impl IntoIterator<Item = &'static str>) -> Self {
+        Self {
+            by_command: Commands::new(commands),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what a batch counted.
+    pub fn add(&self, tally: &Tally) {
+        let add = |total: &AtomicU64, count: u64| {
+            if count > 0 {
+                total.fetch_add(count, Relaxed);
+            }
+        };
+        add(&self.commands, tally.commands);
+        add(&self.errors, tally.errors);
+        add(&self.changes, tally.writes);
+        add(&self.granted, tally.granted);
+        add(&self.denied, tally.denied);
+        tally.runs.iter().for_each(|run| self.by_command.add(run));
+        tally
+            .codes
+            .iter()
+            .for_each(|(code, count)| self.by_error.add(*code, *count));
+    }
+
+    /// A connection was accepted.
+    pub fn connected(&self) {
+        self.connections.fetch_add(1, Relaxed);
+    }
+
+    /// A connection was refused because there were too many.
+    pub fn rejected(&self) {
+        self.rejected_connections.fetch_add(1, Relaxed);
+    }
+
+    /// A connection was cut off since it did not read its messages.
+    pub fn overran(&self) {
+        self.overruns.fetch_add(1, Relaxed);
+    }
+
+    /// A connection has read bytes.
+    pub fn received(&self, bytes: usize) {
+        self.received_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// A connection has written bytes.
+    pub fn sent(&self, bytes: usize) {
+        self.sent_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// Looks at how many commands there were, for [`Totals::commands_per_second`]; several times a second.
+    pub fn sample(&self, now_ns: u64) {
+        self.rate.sample(now_ns, self.commands.load(Relaxed));
+    }
+
+    /// Keys were found gone.
+    pub fn forgot(&self, keys: usize) {
+        self.forgotten_keys.fetch_add(keys as u64, Relaxed);
+    }
+
+    /// Commands so far that may have changed a key.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Relaxed)
+    }
+
+    /// The totals.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            commands: self.commands.load(Relaxed),
+            errors: self.errors.load(Relaxed),
+            granted: self.granted.load(Relaxed),
+            denied: self.denied.load(Relaxed),
+            connections: self.connections.load(Relaxed),
+            rejected_connections: self.rejected_connections.load(Relaxed),
+            overruns: self.overruns.load(Relaxed),
+            forgotten_keys: self.forgotten_keys.load(Relaxed),
+            received_bytes: self.received_bytes.load(Relaxed),
+            sent_bytes: self.sent_bytes.load(Relaxed),
+            commands_per_second: self.rate.per_second(),
+        }
+    }
+
+    /// What a command did; `None` for a name that is none.
+    pub fn command(&self, name: &str) -> Option<CommandTotals> {
+        self.by_command.totals(name)
+    }
+
+    /// Errors replied, by code.
+    pub fn errors_by_code(&self) -> Vec<(String, u64)> {
+        self.by_error.totals()
+    }
+
+    /// Starts counting anew.
+    pub fn reset(&self) {
+        let all = [
+            &self.commands,
+            &self.errors,
+            &self.granted,
+            &self.denied,
+            &self.connections,
+            &self.rejected_connections,
+            &self.overruns,
+            &self.forgotten_keys,
+            &self.received_bytes,
+            &self.sent_bytes,
+        ];
+        all.iter().for_each(|total| total.store(0, Relaxed));
+        self.by_command.reset();
+        self.by_error.reset();
+    }
+}
