@@ -230,6 +230,27 @@ impl<'a> Draft<'a> {
 
     /// How the key stands under limit `index`.
     pub fn standing_of(&self, index: usize) -> Standing {
+        let mut standing = self.standing_but_for_promises(index);
+        if !self.promises(index).is_empty() {
+            standing.remaining = self.largest_now(index, standing.remaining);
+        }
+        standing
+    }
+
+    /// The largest cost up to `most` that could go now.
+    fn largest_now(&self, index: usize, most: u64) -> u64 {
+        let (mut can, mut cannot) = (0, most + 1);
+        while can + 1 < cannot {
+            let cost = can + (cannot - can) / 2;
+            match self.earliest_from(index, cost, 0).is_now() {
+                true => can = cost,
+                false => cannot = cost,
+            }
+        }
+        can
+    }
+
+    fn standing_but_for_promises(&self, index: usize) -> Standing {
         let (now, pause_until) = (self.now, self.pause_until);
         match &self.seen[index] {
             Seen::Bucket(booked) => {
@@ -408,8 +429,9 @@ impl<'a> Draft<'a> {
                         State::Log(log) => log,
                         _ => begun,
                     };
-                    if let Some(pending) = pending {
-                        log.insert(limit, pending, self.now);
+                    match pending {
+                        Some(pending) => log.insert(limit, pending, self.now),
+                        None => log.adopt(limit, self.now),
                     }
                     State::Log(log)
                 }

@@ -6,7 +6,7 @@
 //! and so changes nothing, parameters included.
 
 use super::bucket::Bucket;
-use super::decision::{LimitUsage, Refusal, Usage};
+use super::decision::{Earliest, LimitUsage, Refusal, Usage};
 use super::draft::Draft;
 use super::leases::{Lapsed, Leases};
 use super::limit::Limit;
@@ -395,8 +395,13 @@ impl Entry {
                 ..usage
             })
         };
+        let mut limits: SmallVec<[LimitUsage; 1]> =
+            self.states.iter().enumerate().filter_map(usage).collect();
+        if self.waited.as_ref().is_some_and(|waited| waited.promises()) {
+            self.tell_promises(&mut limits, now);
+        }
         Some(Usage {
-            limits: self.states.iter().enumerate().filter_map(usage).collect(),
+            limits,
             reset_after: self.forgotten_after(now),
             paused: self.paused(now),
             slowed: self
@@ -404,6 +409,28 @@ impl Entry {
                 .as_ref()
                 .map_or(Factor::ONE, |slow| slow.factor_at(now)),
         })
+    }
+
+    /// Reckons in what limits that cannot be booked ahead have promised.
+    fn tell_promises(&self, limits: &mut [LimitUsage], now: Timestamp) {
+        let own: SmallVec<[Limit; 1]> = limits.iter().map(|usage| usage.limit).collect();
+        let mut copy = self.clone();
+        let Ok(draft) = copy.draft_under_policy(&own, now) else {
+            return;
+        };
+        for (index, usage) in limits.iter_mut().enumerate() {
+            let promised = draft.promises(index).iter().map(|promise| promise.cost);
+            usage.booked = usage.booked.saturating_add(promised.sum());
+            usage.standing = draft.standing_of(index);
+            if let Earliest::After(wait) = draft.earliest_from(index, 1, 0) {
+                usage.wait = wait;
+            }
+        }
+    }
+
+    /// The next instant after `at` at which the rate of the key changes by itself.
+    pub fn next_step(&self, at: Timestamp) -> Option<Timestamp> {
+        self.slow.as_ref()?.next_change(at).map(|(step, _)| step)
     }
 
     /// What is left of the pause; zero if there is none.

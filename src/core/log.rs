@@ -99,14 +99,19 @@ impl Log {
             .ok_or(Refusal::TooManyBookings)
     }
 
-    /// Adds a booking that was placed, under the limit of its call; drops what is over. Costs as many steps as
-    /// there are later bookings, of which there are none but where what was planned comes late.
-    pub fn insert(&mut self, limit: PeriodLimit, pending: Pending, now: Timestamp) {
+    /// Counts under another limit from now on; drops what is over.
+    pub fn adopt(&mut self, limit: PeriodLimit, now: Timestamp) {
         let over = self.over(limit, now);
         if let Some(last) = self.bookings.drain(..over).next_back() {
             self.dropped = last.total;
         }
         self.limit = limit;
+    }
+
+    /// Adds a booking that was placed, under the limit of its call; drops what is over. Costs as many steps as
+    /// there are later bookings, of which there are none but where what was planned comes late.
+    pub fn insert(&mut self, limit: PeriodLimit, pending: Pending, now: Timestamp) {
+        self.adopt(limit, now);
         let later = self.bookings.iter().rev();
         let later = later.take_while(|booking| booking.slot > pending.slot);
         let index = self.bookings.len() - later.count();

@@ -168,7 +168,7 @@ impl Slow {
     }
 
     /// The first change of rate after `at`, and the factor from there on.
-    fn next_change(&self, at: Timestamp) -> Option<(Timestamp, Factor)> {
+    pub(super) fn next_change(&self, at: Timestamp) -> Option<(Timestamp, Factor)> {
         let index = (0..=STEPS).find(|&index| self.change(index) > at)?;
         Some((self.change(index), self.factor.climbed(index)))
     }

@@ -46,6 +46,11 @@ impl Waited {
         });
     }
 
+    /// True if anything is promised.
+    pub(super) const fn promises(&self) -> bool {
+        !self.promises.is_empty()
+    }
+
     /// What limit `index` has promised, by slot.
     pub(super) fn promises_of(&self, index: usize) -> &[Promise] {
         let before = self

@@ -3,6 +3,7 @@
 use super::booked::Charge;
 use super::decision::Earliest;
 use super::entry::Entry;
+use super::leases::{Lease, LeasesLimit};
 use super::limit::Limit;
 use super::test_booking::*;
 use super::test_key::*;
@@ -150,5 +151,55 @@ proptest! {
         let Earliest::After(wait) = draft.earliest(1) else { panic!("1 is within any count") };
         prop_assert_eq!(last + wait.ceil_ns() as u64, counted.earliest(1, last));
         draft.book(1).unwrap();
+    }
+
+    #[test]
+    fn leases_keep_the_places_that_they_have_promised(
+        max in 1..=3u64,
+        ttl in 1..=12u64,
+        taken in prop::collection::vec((1..=20u64, 0..4u64), 0..5),
+        wants in prop::collection::vec(0..30u64, 1..6),
+    ) {
+        let limit = Limit::Leases(LeasesLimit::new(max, ns(ttl)).unwrap());
+        let mut key = TestKey::new();
+        // From when until when places are taken.
+        let mut places: Vec<(u64, u64)> = Vec::new();
+        for (number, (held, after)) in (1..).zip(taken) {
+            let mut draft = key.entry.draft(&limit, key.now).unwrap();
+            if draft.earliest(1).is_now() {
+                let lapses = key.now.after_ns(held);
+                draft.hold(0, number, Lease { lapses, owner: None, bound_to: 0 });
+                draft.commit();
+                places.push((key.now.as_ns(), lapses.as_ns()));
+            }
+            key.advance_ns(after);
+        }
+        waited_under(&limit, &mut key);
+        let now = key.now.as_ns();
+        let earliest = |places: &[(u64, u64)], from: u64| {
+            let taken = |at: u64| places.iter().filter(|(from, to)| (*from..*to).contains(&at)).count();
+            let free = |at: &u64| (*at..*at + ttl).all(|at| taken(at) < max as usize);
+            (from..).find(free).unwrap()
+        };
+        for from in wants {
+            let mut draft = key.entry.draft(&limit, key.now).unwrap();
+            let Earliest::After(wait) = draft.earliest_from(0, 1, from) else {
+                panic!("a place is free some day");
+            };
+            let at = now + wait.ceil_ns() as u64;
+            prop_assert_eq!(at, earliest(&places, now + from));
+            draft.book_at(0, Charge { cost: 1, wait, ticket: 0 }).unwrap();
+            draft.commit();
+            places.push((at, at + ttl));
+        }
+        // A place that was promised is taken when its time has come.
+        let last = places.iter().map(|(from, _)| *from).max().unwrap().max(now);
+        key.now = Timestamp::from_ns(last).unwrap();
+        let draft = key.entry.draft(&limit, key.now).unwrap();
+        prop_assert!(draft.promises(0).is_empty());
+        let Earliest::After(wait) = draft.earliest(1) else {
+            panic!("a place is free some day");
+        };
+        prop_assert_eq!(last + wait.ceil_ns() as u64, earliest(&places, last));
     }
 }

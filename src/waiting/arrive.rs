@@ -138,9 +138,12 @@ impl<C> Waiting<C> {
             Ok(planned)
         })??;
         let (limits, policy) = (want.limits.clone(), want.policy.clone());
-        Ok(self
-            .lines
-            .add(Line::new(home.clone(), limits, policy, planned)))
+        let mut line = Line::new(home.clone(), limits, policy, planned);
+        line.step = line.planned.next_step(now);
+        let step = line.step;
+        let line = self.lines.add(line);
+        self.steps.extend(step.map(|step| (step, line)));
+        Ok(line)
     }
 
     /// Puts lines under the limits that a caller brings; what those were that had others.

@@ -57,6 +57,11 @@ impl<C> Waiting<C> {
     /// Does the first thing that is due at `now`; false if there is none.
     pub(super) fn end_first(&mut self, store: &Store, now: Timestamp, go: &mut Go<'_, C>) -> bool {
         let due = self.due.first().copied().filter(|due| due.at <= now);
+        let step = self.steps.first().copied().filter(|(at, _)| *at <= now);
+        if let Some((at, line)) = step.filter(|(at, _)| due.is_none_or(|due| *at < due.at)) {
+            self.invalidate(line, at);
+            return true;
+        }
         let Some(due) = due else {
             return false;
         };
@@ -273,9 +278,13 @@ impl<C> Waiting<C> {
     /// Nobody waits at a key any more.
     pub(super) fn end_line(&mut self, store: &Store, line: usize, at: Timestamp) {
         self.stale.remove(&line);
-        let Some(line) = self.lines.remove(line) else {
+        let Some(ended) = self.lines.remove(line) else {
             return;
         };
+        if let Some(step) = ended.step {
+            self.steps.remove(&(step, line));
+        }
+        let line = ended;
         if let Some(plan) = line.plan {
             self.skip_gone(plan);
         }

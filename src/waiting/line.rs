@@ -26,6 +26,8 @@ pub(super) struct Line {
     pub(super) planned: Entry,
     /// Since when the plan does not hold.
     pub(super) stale: Option<Timestamp>,
+    /// When the rate of the key changes by itself next.
+    pub(super) step: Option<Timestamp>,
     /// Somebody has no slot, since the key cannot be booked ahead.
     pub(super) closed: bool,
     /// The number of the plan, where groups or priorities take turns in it.
@@ -47,6 +49,7 @@ impl Line {
             count: 0,
             planned,
             stale: None,
+            step: None,
             closed: false,
             plan: None,
         }

@@ -66,6 +66,8 @@ pub struct Waiting<C> {
     lines: Lines,
     /// What falls due at keys whose plan holds: a slot, or the end of a wait.
     due: BTreeSet<Due>,
+    /// When the rate of a key changes by itself, with which its plan no longer holds.
+    steps: BTreeSet<(Timestamp, LineId)>,
     /// Lines whose plan no longer holds.
     stale: BTreeSet<LineId>,
     /// Those whose wait has ended, told so, and not yet taken out.
@@ -84,6 +86,7 @@ impl<C> Default for Waiting<C> {
             places: HashMap::default(),
             lines: Lines::default(),
             due: BTreeSet::new(),
+            steps: BTreeSet::new(),
             stale: BTreeSet::new(),
             ended: Vec::new(),
             orders: HashMap::default(),
@@ -127,7 +130,9 @@ impl<C> Waiting<C> {
         if !self.stale.is_empty() {
             return Some(Timestamp::ZERO);
         }
-        self.due.first().map(|due| due.at)
+        let step = self.steps.first().map(|(at, _)| *at);
+        let due = self.due.first().map(|due| due.at);
+        step.into_iter().chain(due).min()
     }
 
     /// Takes one of those out whose wait has ended.

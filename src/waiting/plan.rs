@@ -54,6 +54,9 @@ impl<C> Waiting<C> {
             lines[line].stale = Some(at);
             lines[line].planned = Entry::default();
             lines[line].closed = false;
+            if let Some(step) = lines[line].step.take() {
+                self.steps.remove(&(step, line));
+            }
             if let Some(plan) = lines[line].plan.take() {
                 self.orders.remove(&plan);
             }
@@ -99,9 +102,12 @@ impl<C> Waiting<C> {
             self.orders.insert(self.last_plan, ordered.into());
         }
         let plan = component.mixed.then_some(self.last_plan);
-        for line in component.lines {
-            self.stale.remove(&line);
-            self.lines[line].plan = plan;
+        for id in component.lines {
+            self.stale.remove(&id);
+            let line = &mut self.lines[id];
+            line.plan = plan;
+            line.step = line.planned.next_step(at);
+            self.steps.extend(line.step.map(|step| (step, id)));
         }
     }
 

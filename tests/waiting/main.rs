@@ -3,7 +3,9 @@
 //! `PROPTEST_CASES` sets how many histories are played.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
+mod bounds;
 mod history;
+mod instants;
 mod model;
 mod play;
 mod server;

@@ -84,6 +84,11 @@ impl Server {
         }
     }
 
+    /// Nanoseconds since the start.
+    pub fn now(&self) -> i128 {
+        i128::from(self.engine.shared.clock.now().as_ns()) - i128::from(START)
+    }
+
     /// What the server does by itself when something may have fallen due.
     pub fn fire(&self) {
         self.engine.fire();
