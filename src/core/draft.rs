@@ -10,7 +10,7 @@ use super::pause::Pause;
 use super::seen::{Seen, begin, begin_drained, leases_of, log_of, see, slowed, timeline_of};
 use super::slow::Slow;
 use super::state::State;
-use super::timeline::{Booking, Slot};
+use super::timeline::{Slot, Timeline};
 use super::units::{Timestamp, Wait};
 use super::waited::{Promise, Waited};
 use smallvec::SmallVec;
@@ -124,7 +124,7 @@ impl<'a> Draft<'a> {
         let not_before = pause_until.max(now.after_ns(from));
         match &self.seen[index] {
             Seen::Bucket(booked) => {
-                booked.earliest(self.ahead(index), cost, now, pause_until, from)
+                booked.earliest(self.timeline(index), cost, now, pause_until, from)
             }
             Seen::Window(window, _) => window.earliest(cost, now, not_before),
             Seen::Sliding(sliding) => {
@@ -254,7 +254,7 @@ impl<'a> Draft<'a> {
         let (now, pause_until) = (self.now, self.pause_until);
         match &self.seen[index] {
             Seen::Bucket(booked) => {
-                let mut standing = booked.standing(self.ahead(index), now, pause_until);
+                let mut standing = booked.standing(self.timeline(index), now, pause_until);
                 if let Some((slow, bucket, full)) = self.climbing(index) {
                     let wait = |bucket: &Bucket, at| bucket.standing(at, pause_until).reset_after;
                     standing.reset_after = slow.climbing(bucket, full, now, wait);
@@ -287,7 +287,7 @@ impl<'a> Draft<'a> {
         let (slow, limits) = self.slow.as_ref()?;
         match (&self.seen[index], &limits[index]) {
             (Seen::Bucket(booked), Limit::Bucket(full)) => {
-                Some((slow, booked.alone(self.ahead(index))?, full))
+                Some((slow, booked.alone(self.timeline(index))?, full))
             }
             _ => None,
         }
@@ -451,11 +451,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn ahead(&self, index: usize) -> &[Booking] {
-        self.states
-            .get(index)
-            .and_then(timeline_of)
-            .map_or(&[], |timeline| &timeline.ahead)
+    fn timeline(&self, index: usize) -> Option<&Timeline> {
+        self.states.get(index).and_then(timeline_of)
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod booked;
 pub mod bucket;
+pub mod course;
 pub mod decision;
 pub mod draft;
 pub mod entry;
@@ -13,6 +14,7 @@ pub mod gcra;
 pub mod joint;
 pub mod leases;
 pub mod limit;
+pub mod line;
 pub mod log;
 pub mod number;
 pub mod pause;
@@ -20,7 +22,9 @@ mod seen;
 pub mod sliding;
 pub mod slow;
 pub mod state;
+pub mod sums;
 pub mod timeline;
+pub mod tree;
 pub mod units;
 pub mod waited;
 pub mod wide;
@@ -34,5 +38,7 @@ mod planned_tests;
 mod test_booking;
 #[cfg(test)]
 mod test_key;
+#[cfg(test)]
+mod test_walk;
 #[cfg(test)]
 mod waited_tests;

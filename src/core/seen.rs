@@ -25,8 +25,8 @@ pub(super) enum Seen {
     /// As a log: none held under the call's limit, and the lease that it takes.
     Leases(Leases, Option<(u64, Lease)>),
     /// A bucket of this capacity that owes more than can be held under the call's parameters. More than 2^127 parts
-    /// of a permit take 4,000 years at any rate, so all that is not known of it is how long it is later than
-    /// whatever may be waited for.
+    /// of a permit take 4,000 years at any rate (and what is booked ahead, a quarter of that), so all that is not known of it is
+    /// how long it is later than whatever may be waited for.
     Beyond(u64),
 }
 

@@ -220,6 +220,13 @@ fn carry(state: &mut State, factor: Factor, full: &BucketLimit, at: Timestamp) {
     if let Some(timeline) = timeline {
         timeline.settle(bucket, at);
     }
+    let ahead = match timeline {
+        Some(timeline) => match timeline.ahead_at(limit.rate()) {
+            Some(ahead) => Some((timeline, ahead)),
+            None => return,
+        },
+        None => None,
+    };
     let Ok(mut carried) = bucket.adopt(limit, at) else {
         return;
     };
@@ -233,8 +240,8 @@ fn carry(state: &mut State, factor: Factor, full: &BucketLimit, at: Timestamp) {
         carried.undrained = before.adopt(limit, at).ok().map(|before| before.level);
     }
     *bucket = carried;
-    if let Some(timeline) = timeline {
-        timeline.round_up();
+    if let Some((timeline, ahead)) = ahead {
+        timeline.replace(ahead);
     }
 }
 
