@@ -63,6 +63,14 @@ impl<'a> Draft<'a> {
             return Err(Refusal::WrongKind);
         }
         let drained = pause.filter(|pause| pause.drains).map(|pause| pause.until);
+        // A row of windows that holds nothing begins with the call, or at the end of its pause. It runs on while
+        // somebody waits, so that the windows of a plan are those of the key when the slots come.
+        let begins = if waited.is_some() {
+            now
+        } else {
+            now.max(pause_until)
+        };
+        let begins_anew = waited.is_none().then_some(begins);
         let (mut seen, mut converts) = (SmallVec::new(), false);
         for (index, full) in limits.iter().enumerate() {
             let state = states.get(index).unwrap_or(&State::Empty);
@@ -70,9 +78,7 @@ impl<'a> Draft<'a> {
                 Some(slow) => slowed(slow, full, state, now.max(pause_until))?,
                 None => *full,
             };
-            let row = waited.as_ref().and_then(|waited| waited.rows.get(index));
-            let begins = row.map_or(now.max(pause_until), |&row| row);
-            seen.push(match see(state, &limit, now, begins) {
+            seen.push(match see(state, &limit, now, begins_anew) {
                 Some(seen) => seen,
                 None if matches!(state, State::Empty) => begin(&limit, now, begins, drained),
                 // A policy may put another kind in a place that has counted; it must not mint a burst.
@@ -126,7 +132,7 @@ impl<'a> Draft<'a> {
             Seen::Bucket(booked) => {
                 booked.earliest(self.timeline(index), cost, now, pause_until, from)
             }
-            Seen::Window(window, _) => window.earliest(cost, now, not_before),
+            Seen::Window(window) => window.earliest(cost, now, not_before),
             Seen::Sliding(sliding) => {
                 sliding.earliest_among(self.promises(index), cost, now, not_before)
             }
@@ -146,7 +152,7 @@ impl<'a> Draft<'a> {
     pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.slot_after(wait, self.now),
-            Seen::Window(..)
+            Seen::Window(_)
             | Seen::Sliding(_)
             | Seen::Log(..)
             | Seen::Leases(..)
@@ -162,31 +168,11 @@ impl<'a> Draft<'a> {
     pub fn wait_until(&self, index: usize, slot: Slot) -> Wait {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.wait_until(slot, self.now),
-            Seen::Window(..)
+            Seen::Window(_)
             | Seen::Sliding(_)
             | Seen::Log(..)
             | Seen::Leases(..)
             | Seen::Beyond(_) => Wait::from_ns(u128::from(slot.rounded_up().since(self.now))),
-        }
-    }
-
-    /// Where the row of windows of limit `index` begins; `None` for another kind.
-    pub fn windows_begin(&self, index: usize) -> Option<Timestamp> {
-        match &self.seen[index] {
-            Seen::Window(window, begin) => Some(window.begin_or(*begin)),
-            Seen::Bucket(_)
-            | Seen::Sliding(_)
-            | Seen::Log(..)
-            | Seen::Leases(..)
-            | Seen::Beyond(_) => None,
-        }
-    }
-
-    /// Lets the row of windows of limit `index` begin at `begin`, where a copy of the key began it, if none of
-    /// them holds anything. Else it begins with the call, or at the end of its pause. Nothing for another kind.
-    pub fn begin_windows(&mut self, index: usize, begin: Timestamp) {
-        if let Seen::Window(_, at) = &mut self.seen[index] {
-            *at = begin;
         }
     }
 
@@ -261,7 +247,7 @@ impl<'a> Draft<'a> {
                 }
                 standing
             }
-            Seen::Window(window, _) => window.standing(now, pause_until),
+            Seen::Window(window) => window.standing(now, pause_until),
             Seen::Sliding(sliding) => sliding.standing(now, pause_until),
             Seen::Log(begun, pending) => log_of(self.states, index, begun).standing_with(
                 begun.limit,
@@ -321,8 +307,8 @@ impl<'a> Draft<'a> {
     ///
     /// What is booked on a copy one after the other may be booked on the key itself in any order, each at a `now`
     /// that is not after its slot: the key is then as the copy is. A booking may so come before others that are
-    /// there already, and only the whole of them be within the limit. See [`Self::wait_until`],
-    /// [`Self::begin_windows`].
+    /// there already, and only the whole of them be within the limit. See [`Self::wait_until`]. A row of windows
+    /// has to run on for that: [`super::entry::Entry::wait_under`].
     ///
     /// Sliding counters and leases know slots ahead only on a copy for those who wait. A lease is taken with
     /// [`Self::hold`], and only promised here.
@@ -337,7 +323,7 @@ impl<'a> Draft<'a> {
                 let timeline = self.states.get(index).and_then(timeline_of);
                 booked.book(timeline, charge, now, pause_until, most)
             }
-            Seen::Window(window, begin) => window.add(slot, *begin, charge.cost, most),
+            Seen::Window(window) => window.add(slot, charge.cost, most),
             Seen::Sliding(sliding) if slot == now || self.waited.is_none() => {
                 sliding.book(charge.cost, now);
                 Ok(())
@@ -374,7 +360,12 @@ impl<'a> Draft<'a> {
                 let timeline = self.states.get(index).and_then(timeline_of);
                 booked.charge(timeline, cost, now, pause_until)
             }
-            Seen::Window(window, _) => window.add(now, now, cost, most),
+            Seen::Window(window) => {
+                if self.waited.is_none() {
+                    window.begin_anew(now);
+                }
+                window.add(now, cost, most)
+            }
             Seen::Sliding(sliding) => {
                 sliding.book(cost, now);
                 Ok(())
@@ -420,7 +411,7 @@ impl<'a> Draft<'a> {
                     let bucket = booked.commit(&mut timeline);
                     State::Bucket(bucket, timeline)
                 }
-                Seen::Window(window, _) => State::Window(window),
+                Seen::Window(window) => State::Window(window),
                 Seen::Sliding(sliding) => State::Sliding(sliding),
                 Seen::Beyond(_) => continue,
                 Seen::Log(begun, pending) => {

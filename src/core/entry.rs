@@ -206,12 +206,20 @@ impl Entry {
         self.waited.is_some()
     }
 
-    /// Somebody waits at the key: it does not disappear.
-    pub fn mark_waited(&mut self) {
-        self.waited.get_or_insert_default();
+    /// Somebody waits at the key: it does not disappear, and its rows of windows run on from now on.
+    pub fn mark_waited(&mut self, now: Timestamp) {
+        if self.waited.is_none() {
+            self.settle(now);
+            self.states.iter_mut().for_each(|state| {
+                if let State::Window(window) = state {
+                    window.begin_anew(now);
+                }
+            });
+            self.waited = Some(Box::default());
+        }
     }
 
-    /// As [`Self::mark_waited`]; `limits` are the key's own from now on, and its rows of windows run on.
+    /// As [`Self::mark_waited`]; `limits` are the key's own from now on.
     ///
     /// # Errors
     /// As [`Self::draft`].
@@ -221,16 +229,12 @@ impl Entry {
         under_policy: bool,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let known = self.waited.as_ref().map_or(0, |waited| waited.rows.len());
-        let mut draft = match limits {
+        self.mark_waited(now);
+        let draft = match limits {
             [limit] if !under_policy => self.draft(limit, now)?,
             limits => self.draft_under_policy(limits, now)?,
         };
-        (known..draft.len()).for_each(|index| draft.begin_windows(index, now));
-        let rows = (0..draft.len()).map(|index| draft.windows_begin(index).unwrap_or_default());
-        let rows = rows.collect();
         draft.commit();
-        self.waited.get_or_insert_default().rows = rows;
         Ok(())
     }
 

@@ -18,7 +18,6 @@ struct Planned {
     cost: u64,
     ticket: u64,
     slot: Slot,
-    windows: Option<Timestamp>,
 }
 
 fn draft<'a>(entry: &'a mut Entry, limit: &Limit, now: Timestamp) -> Draft<'a> {
@@ -35,7 +34,6 @@ fn plan(copy: &mut Entry, limit: &Limit, now: Timestamp, want: &Want) -> Option<
         cost: want.cost,
         ticket: want.ticket,
         slot: draft.slot_after(0, wait),
-        windows: draft.windows_begin(0),
     };
     assert_eq!(draft.wait_until(0, planned.slot), wait);
     book(&mut draft, &planned, wait);
@@ -55,12 +53,17 @@ fn book(draft: &mut Draft<'_>, planned: &Planned, wait: Wait) {
 /// Books on the key what a copy has planned.
 fn commit(entry: &mut Entry, limit: &Limit, now: Timestamp, planned: &Planned) {
     let mut draft = draft(entry, limit, now);
-    if let Some(begin) = planned.windows {
-        draft.begin_windows(0, begin);
-    }
     let wait = draft.wait_until(0, planned.slot);
     book(&mut draft, planned, wait);
     draft.commit();
+}
+
+/// Lets a row of windows run on.
+fn waits(key: &mut TestKey, limit: &Limit) {
+    let waits = key
+        .entry
+        .wait_under(std::slice::from_ref(limit), false, key.now);
+    waits.expect("the key is of this kind");
 }
 
 /// All that callers can tell of a key: when each cost could go, at once and later, and how it stands.
@@ -157,6 +160,9 @@ fn check(case: &Case) {
         key.entry.pause(ns(span), keep, false, key.now);
     }
     key.entry.forget(key.now);
+    if matches!(limit, Limit::Window(_)) {
+        waits(&mut key, limit);
+    }
     let start = key.now;
     let mut copy = key.entry.clone();
     let planned: Vec<(Planned, u64)> = case
@@ -229,6 +235,7 @@ fn a_log_takes_a_planned_booking_before_later_ones() {
 #[test]
 fn a_row_of_windows_begins_where_the_plan_began_it() {
     let (mut key, limit) = (TestKey::new(), window(1, ms(10_000)));
+    waits(&mut key, &limit);
     let wants = [3_000, 0].map(|ms| Want {
         cost: 1,
         from: ms * MILLISECOND,

@@ -17,8 +17,7 @@ use super::window::Window;
 /// One limit of a key, under the call's own parameters.
 pub(super) enum Seen {
     Bucket(Booked),
-    /// The windows, and where their row begins if none of them holds anything.
-    Window(Window, Timestamp),
+    Window(Window),
     Sliding(Sliding),
     /// What begins here, if the key holds no log yet, and what the call adds.
     Log(Log, Option<log::Pending>),
@@ -51,8 +50,14 @@ pub(super) fn slowed(
     Ok(Limit::Bucket(limit))
 }
 
-/// A state under the call's limit, `None` if it is of another kind.
-pub(super) fn see(state: &State, limit: &Limit, now: Timestamp, begins: Timestamp) -> Option<Seen> {
+/// A state under the call's limit, `None` if it is of another kind. A row of windows that holds nothing begins at
+/// `begins`, or runs on.
+pub(super) fn see(
+    state: &State,
+    limit: &Limit,
+    now: Timestamp,
+    begins: Option<Timestamp>,
+) -> Option<Seen> {
     Some(match (limit, state) {
         (Limit::Bucket(limit), State::Bucket(bucket, timeline)) => {
             match Booked::new(bucket, timeline.as_deref(), *limit, now) {
@@ -61,7 +66,11 @@ pub(super) fn see(state: &State, limit: &Limit, now: Timestamp, begins: Timestam
             }
         }
         (Limit::Window(limit), State::Window(window)) => {
-            Seen::Window(window.clone().adopt(*limit, now), begins)
+            let mut window = window.clone().adopt(*limit, now);
+            if let Some(begins) = begins {
+                window.begin_anew(begins);
+            }
+            Seen::Window(window)
         }
         (Limit::Sliding(limit), State::Sliding(sliding)) => {
             Seen::Sliding(sliding.adopt(*limit, now))
@@ -88,7 +97,11 @@ pub(super) fn begin(
             }
             Seen::Bucket(Booked::fresh(bucket))
         }
-        Limit::Window(limit) => Seen::Window(Window::new(*limit), begins),
+        Limit::Window(limit) => {
+            let mut window = Window::new(*limit);
+            window.begin_anew(begins);
+            Seen::Window(window)
+        }
         Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now)),
         Limit::Log(limit) => Seen::Log(Log::new(*limit), None),
         Limit::Leases(limit) => Seen::Leases(Leases::new(*limit), None),
@@ -107,7 +120,7 @@ pub(super) fn begin_drained(
     let mut seen = begin(limit, now, begins, Some(drained));
     match &mut seen {
         Seen::Bucket(_) | Seen::Leases(..) | Seen::Beyond(_) => {}
-        Seen::Window(window, _) => window.drain(now),
+        Seen::Window(window) => window.drain(now),
         Seen::Sliding(sliding) => sliding.book(sliding.limit.count() - 1, now),
         Seen::Log(begun, _) => begun.drain(now),
     }

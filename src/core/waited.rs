@@ -2,14 +2,10 @@
 
 use super::state::State;
 use super::units::Timestamp;
-use smallvec::SmallVec;
 
 /// Kept by a key as long as anybody waits at it; the key does not disappear meanwhile.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Waited {
-    /// One a limit: where a row of windows begins if none of them holds anything. A row runs on while
-    /// somebody waits, so that the windows of a plan are those of the key when the slots come.
-    pub(super) rows: SmallVec<[Timestamp; 1]>,
     /// What limits that cannot be booked ahead have promised, by limit and slot. Only a plan has them.
     pub(super) promises: Vec<Promise>,
 }

@@ -19,7 +19,7 @@ fn waited_under(limit: &Limit, key: &mut TestKey) {
 #[test]
 fn a_key_does_not_disappear_while_somebody_waits() {
     let mut key = TestKey::new();
-    key.entry.mark_waited();
+    key.entry.mark_waited(key.now);
     key.entry.forget(key.now);
     assert!(key.entry.is_waited() && !key.entry.is_absent());
     assert!(!key.entry.is_forgettable(key.now));

@@ -59,7 +59,8 @@ impl Window {
         }
     }
 
-    /// These counts under other parameters: the row keeps its beginning, and what is booked ahead its instant.
+    /// These counts under other parameters: the row keeps its beginning, and what is booked ahead its instant. A
+    /// row without permits may be moved to multiples of the period.
     pub fn adopt(mut self, limit: WindowLimit, now: Timestamp) -> Self {
         self.roll(now);
         if limit.per.period() != self.limit.per.period() {
@@ -74,7 +75,11 @@ impl Window {
             }
             self.used = moved;
         }
+        let differs = limit != self.limit;
         self.limit = limit;
+        if differs {
+            self.begin_anew(self.begin);
+        }
         // Under a shorter period more of them may be over.
         self.roll(now);
         self
@@ -89,19 +94,18 @@ impl Window {
         Earliest::After(Wait::from_ns(u128::from(slot.since(now))))
     }
 
-    /// Counts `cost` in the window of `slot`, beyond its count if need be. A row without windows begins at
-    /// `begin`.
+    /// Lets the row begin at `at` if none of its windows holds anything.
+    pub fn begin_anew(&mut self, at: Timestamp) {
+        if self.used.is_empty() {
+            self.begin = self.begin_at(at);
+        }
+    }
+
+    /// Counts `cost` in the window of `slot`, beyond its count if need be.
     ///
     /// # Errors
     /// [`Refusal::TooManyBookings`] if `most` windows are booked already.
-    pub fn add(
-        &mut self,
-        slot: Timestamp,
-        begin: Timestamp,
-        cost: u64,
-        most: usize,
-    ) -> Result<(), Refusal> {
-        self.begin = self.begin_or(begin);
+    pub fn add(&mut self, slot: Timestamp, cost: u64, most: usize) -> Result<(), Refusal> {
         let place = self.place_of(slot);
         match self.used.binary_search_by_key(&place, |(place, _)| *place) {
             Ok(index) => self.used[index].1 = self.used[index].1.saturating_add(cost),
@@ -125,6 +129,8 @@ impl Window {
         self.used[index].1 -= back;
         if self.used[index].1 == 0 {
             self.used.remove(index);
+            // A row that was to begin at the end of a pause need not wait for that.
+            self.begin_anew(self.begin.min(now));
         }
         back
     }
@@ -204,15 +210,6 @@ impl Window {
             (place, index) = (place + 1, index + 1);
         }
         at.max(self.start_of(place))
-    }
-
-    /// Where the row begins; at `begin` if nothing has begun it.
-    pub fn begin_or(&self, begin: Timestamp) -> Timestamp {
-        if self.used.is_empty() {
-            self.begin_at(begin)
-        } else {
-            self.begin
-        }
     }
 
     fn begin_at(&self, at: Timestamp) -> Timestamp {

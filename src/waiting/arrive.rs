@@ -70,9 +70,13 @@ impl<C> Waiting<C> {
             .map_or(Planned::Never, |place| place.planned);
         match planned {
             Planned::Slot | Planned::Behind => {
-                let is_new = |&line: &LineId| self.lines[line].count == 1 || !before.is_empty();
-                let new = lines.iter().copied().filter(is_new);
-                new.for_each(|line| self.write_limits(store, line, now));
+                for &line in &lines {
+                    if self.lines[line].count == 1 || !before.is_empty() {
+                        let own = self.write_limits(store, line, now);
+                        let line = &mut self.lines[line];
+                        line.before = line.before.take().or(own);
+                    }
+                }
             }
             Planned::Late | Planned::Never => {
                 self.turn_away(store, id, now, planned == Planned::Never, go);
@@ -134,7 +138,7 @@ impl<C> Waiting<C> {
             let mut planned = entry.clone();
             planned.wait_under(&want.limits, want.policy.is_some(), now)?;
             // From here on only who holds all that wait changes the key.
-            entry.mark_waited();
+            entry.mark_waited(now);
             Ok(planned)
         })??;
         let (limits, policy) = (want.limits.clone(), want.policy.clone());

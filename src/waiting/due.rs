@@ -129,6 +129,11 @@ impl<C> Waiting<C> {
             Some(true) => Left::Served,
             _ => Left::Unserved,
         };
+        if let Some(place) = self.places.get(&id).filter(|_| left == Left::Served) {
+            for spot in &place.spots {
+                self.lines[spot.line].before = None;
+            }
+        }
         self.end(store, id, left, at);
     }
 
@@ -291,6 +296,10 @@ impl<C> Waiting<C> {
         let (database, key) = &line.home;
         store.with_value(*database, key.as_bytes(), at, |value| {
             if let Ok(entry) = value.limit_mut() {
+                if let Some(before) = &line.before {
+                    // A key that owes more than can be held under them keeps those that it has.
+                    let _ = entry.wait_under(before, before.len() > 1, at);
+                }
                 entry.unmark_waited(at);
             }
         });

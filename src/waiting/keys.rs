@@ -131,6 +131,7 @@ impl<C> Waiting<C> {
         })?;
         for (line, limits) in changed {
             self.lines[line].limits = limits;
+            self.lines[line].before = None;
             self.invalidate(line, now);
         }
         Ok(result)
@@ -213,15 +214,22 @@ impl<C> Waiting<C> {
         self.invalidate(line, now);
     }
 
-    /// Puts a key under the limits of its line.
-    pub(super) fn write_limits(&self, store: &Store, line: LineId, now: Timestamp) {
+    /// Puts a key under the limits of its line; what its own were, if those were others.
+    pub(super) fn write_limits(
+        &self,
+        store: &Store,
+        line: LineId,
+        now: Timestamp,
+    ) -> Option<PolicyLimits> {
         let line = &self.lines[line];
         let (database, key) = &line.home;
         store.with_value(*database, key.as_bytes(), now, |value| {
+            let entry = value.limit_mut().ok()?;
+            let own = entry.limits_or(&[]).into_owned();
             // One that owes more than can be held under them keeps its own until it owes less.
-            let _ = value
-                .limit_mut()
-                .and_then(|entry| entry.wait_under(&line.limits, line.is_under_policy(), now));
-        });
+            let _ = entry.wait_under(&line.limits, line.is_under_policy(), now);
+            let differs = !own.is_empty() && *own != *line.limits;
+            differs.then(|| PolicyLimits::from_vec(own))
+        })
     }
 }

@@ -18,6 +18,9 @@ pub(super) struct Line {
     pub(super) limits: PolicyLimits,
     /// The policy that they are of.
     pub(super) policy: Option<Box<[u8]>>,
+    /// What the key's limits were before somebody who waits brought others, under which nobody has gone yet. They
+    /// are its own again if nobody does: else a key could be made smaller for nothing, be full so, and forgotten.
+    pub(super) before: Option<PolicyLimits>,
     /// Who waits, in the order of arrival.
     pub(super) queues: BTreeMap<Queue, BTreeSet<u64>>,
     /// How many those are.
@@ -45,6 +48,7 @@ impl Line {
             home,
             limits,
             policy,
+            before: None,
             queues: BTreeMap::new(),
             count: 0,
             planned,
