@@ -10,3 +10,4 @@ mod pubsub;
 mod start;
 mod stop;
 mod tools;
+mod waiting;
