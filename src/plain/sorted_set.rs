@@ -3,7 +3,7 @@
 use super::collection::{Size, places};
 use super::{Data, Plain, PlainError};
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -154,23 +154,25 @@ impl SortedSet {
         Ok(None)
     }
 
-    /// Calls `f`, which adds at most so many members, of so many bytes together: if it fails nothing has changed.
+    /// Checks that these members fit, whichever of them are new.
     ///
     /// # Errors
-    /// Those of `f`.
-    pub fn with_room<R>(
-        &mut self,
-        members: usize,
-        bytes: usize,
-        f: impl FnOnce(&mut Self) -> Result<R, PlainError>,
-    ) -> Result<R, PlainError> {
-        if self.size.has_room(members, bytes) {
-            return f(self);
+    /// As [`Size::with`].
+    pub fn check_room<'a>(
+        &self,
+        members: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Result<(), PlainError> {
+        let bytes = members.clone().map(<[u8]>::len).sum();
+        if self.size.has_room(members.clone().count(), bytes) {
+            return Ok(());
         }
-        let mut copy = self.clone();
-        let result = f(&mut copy)?;
-        *self = copy;
-        Ok(result)
+        let (mut size, mut new) = (self.size, HashSet::new());
+        for member in members {
+            if !self.scores.contains_key(member) && new.insert(member) {
+                size = size.with(member.len())?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes a member; true if it was there.
@@ -278,6 +280,7 @@ pub fn remove_at_places(
 
 #[cfg(test)]
 mod tests {
+    use super::super::collection::ELEMENTS_MAX;
     use super::*;
     use proptest::prelude::*;
 
@@ -329,6 +332,18 @@ mod tests {
             between(Bound::Unbounded, Bound::Excluded(score(1.0))),
             "cyz"
         );
+    }
+
+    #[test]
+    fn a_full_one_has_room_for_what_it_holds() {
+        let mut set = SortedSet::default();
+        for member in 0..ELEMENTS_MAX - 1 {
+            set.set(&member.to_be_bytes(), score(0.0)).unwrap();
+        }
+        let held = 0_usize.to_be_bytes();
+        let room = |members: &[&[u8]]| set.check_room(members.iter().copied());
+        assert_eq!(room(&[&held, &held, b"new", b"new"]), Ok(()));
+        assert_eq!(room(&[&held, b"new", b"other"]), Err(PlainError::TooLarge));
     }
 
     proptest! {
