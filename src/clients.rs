@@ -32,6 +32,10 @@ pub struct Client {
     pub active_at_ns: AtomicU64,
     /// Commands queued in a MULTI, plus one; zero outside.
     pub queued_plus_one: AtomicU64,
+    /// Its place among those who wait on the server; 0 while it does not.
+    pub waits_at: AtomicU64,
+    /// A lease that goes with the connection, until that knows of it.
+    pub granted_lease: Mutex<Option<GrantedLease>>,
     /// Keys it watches.
     pub watching: AtomicU64,
     /// Channels it is subscribed to.
@@ -48,6 +52,17 @@ pub struct Client {
     killed: AtomicBool,
     overrun: AtomicBool,
     wake: Wake,
+}
+
+/// A lease that was granted to a client that waited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GrantedLease {
+    /// The database of its key.
+    pub database: u8,
+    /// Its key.
+    pub key: Box<[u8]>,
+    /// Its number.
+    pub number: u64,
 }
 
 /// What a client says of itself.
@@ -178,6 +193,8 @@ impl Clients {
             protocol: AtomicU8::new(2),
             active_at_ns: AtomicU64::new(now.as_ns()),
             queued_plus_one: AtomicU64::new(0),
+            waits_at: AtomicU64::new(0),
+            granted_lease: Mutex::default(),
             watching: AtomicU64::new(0),
             channels: AtomicUsize::new(0),
             patterns: AtomicUsize::new(0),

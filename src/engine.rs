@@ -1,13 +1,15 @@
 //! The engine: what all connections share, and the gate through which their commands go.
 
-use crate::clients::Clients;
+use crate::clients::{Client, Clients};
 use crate::clock::Clock;
-use crate::command::connection::Connection;
+use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
+use crate::command::error::Error;
 use crate::command::spec::Flags;
 use crate::command::table;
-use crate::core::units::{MICROSECOND, MILLISECOND, SECOND};
+use crate::command::waiters::Waiters;
+use crate::core::units::{MICROSECOND, MILLISECOND, SECOND, Span};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, Reply};
@@ -17,6 +19,7 @@ use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::{Store, Sweep};
 use parking_lot::{RwLock, RwLockReadGuard};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The server without its sockets.
 pub struct Engine {
@@ -65,6 +68,7 @@ impl Engine {
             run_id: random_hex_digits(),
             settings,
             store,
+            waiters: Waiters::default(),
             scripts: Registry::default(),
             clients: Clients::default(),
             hub: Hub::default(),
@@ -143,33 +147,60 @@ impl Engine {
         name
     }
 
-    /// A connection has ended: its watches, its subscriptions and MONITOR end, and the leases that are bound to it are
+    /// Lets those who wait go whose slot has come; how long there is nothing to do then, unless a command changes
+    /// that (see [`Waiters::on_due`]). Under the manual clock that is for ever.
+    pub fn fire(&self) -> Option<Span> {
+        let shared = &self.shared;
+        let next = self
+            .enter()
+            .run(false, |_| shared.waiters.fire(shared, shared.clock.now()));
+        let next = next.filter(|_| !shared.clock.is_manual())?;
+        Span::from_ns(next.since(shared.clock.now()))
+    }
+
+    /// Ends the wait of a client with an error, as RESET and QUIT do.
+    pub fn unblock(&self, client: &Client) {
+        let error = Error::redis("UNBLOCKED the connection has sent another request");
+        let shared = &self.shared;
+        self.enter().run(false, |_| {
+            shared
+                .waiters
+                .unblock(shared, client, &error, shared.clock.now())
+        });
+    }
+
+    /// Ends all waits with an error on which clients try again: the server stops.
+    pub fn stop_waiting(&self) {
+        let error = Error::redis("LOADING Tollgate is stopping: send the request again");
+        self.shared.waiters.unblock_all(&error);
+    }
+
+    /// A connection has ended: its watches, its subscriptions, its MONITOR and its wait end, and the leases that are
+    /// bound to it are
     /// released.
     pub fn leave(&self, connection: &mut Connection) {
-        if connection.client.labels.read().monitors {
-            self.shared.clients.monitors.remove(connection.client.id);
+        let (shared, client) = (&self.shared, &connection.client);
+        if client.labels.read().monitors {
+            shared.clients.monitors.remove(client.id);
         }
-        let store = &self.shared.store;
         if let Some(watch) = connection.watch.take() {
-            store.unwatch(&watch);
+            shared.store.unwatch(&watch);
+        }
+        if client.waits_at.load(Relaxed) != 0 {
+            shared.waiters.gone(client.clone(), shared.clock.now());
         }
         if !connection.subscriptions.is_empty() {
-            let mut changes = self.shared.hub.change();
-            changes.unsubscribe_all(&connection.client, &mut connection.subscriptions);
+            let mut changes = shared.hub.change();
+            changes.unsubscribe_all(client, &mut connection.subscriptions);
         }
+        connection.adopt_granted_lease();
         if connection.bound.is_empty() {
             return;
         }
-        let client = connection.client.id;
-        let release = |_| {
-            connection
-                .bound
-                .release(store, client, self.shared.clock.now())
-        };
-        let writes = self.enter().run(false, release);
+        let release = |_| bound::release(shared, connection, shared.clock.now());
         let mut tally = Tally::default();
-        tally.writes += writes;
-        self.shared.metrics.add(&tally);
+        tally.writes += self.enter().run(false, release);
+        shared.metrics.add(&tally);
     }
 
     /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.

@@ -23,3 +23,4 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod store;
+pub mod waiting;

@@ -34,11 +34,30 @@ pub enum Completion {
     Answer(Vec<u8>),
 }
 
+/// Requests that do not wait for the answer to one that waits.
+const ENDS_A_WAIT: [&[u8]; 2] = [b"RESET", b"QUIT"];
+
+fn limits(authenticated: bool) -> &'static RequestLimits {
+    match authenticated {
+        true => &RequestLimits::AUTHENTICATED,
+        false => &RequestLimits::UNAUTHENTICATED,
+    }
+}
+
 /// The protocol side of one connection.
 pub struct Session {
     engine: Arc<Engine>,
     connection: Connection,
     scanner: Scanner,
+    /// What came while a command waits for its answer, as long as it may end the wait.
+    ahead: Option<Ahead>,
+}
+
+/// How far the bytes have been looked at that came while a command waits.
+#[derive(Default)]
+struct Ahead {
+    scanner: Scanner,
+    skipped: usize,
 }
 
 impl Session {
@@ -49,6 +68,7 @@ impl Session {
             engine,
             connection: Connection::new(client, authenticated),
             scanner: Scanner::new(),
+            ahead: None,
         }
     }
 
@@ -72,10 +92,7 @@ impl Session {
             if self.connection.client.is_killed() {
                 break Flow::Close;
             }
-            let limits = match self.connection.authenticated {
-                true => &RequestLimits::AUTHENTICATED,
-                false => &RequestLimits::UNAUTHENTICATED,
-            };
+            let limits = limits(self.connection.authenticated);
             match self.scanner.scan(&input[consumed..], limits) {
                 Ok(Scan::Incomplete { .. }) => break Flow::Read,
                 Ok(Scan::Skip { consumed: skipped }) => consumed += skipped,
@@ -101,6 +118,7 @@ impl Session {
                 }
             }
             if let Some(pending) = self.connection.pending.take() {
+                self.ahead = (pending == Pending::Answer).then(Ahead::default);
                 break Flow::Wait(pending);
             }
             if self.connection.closing {
@@ -126,6 +144,14 @@ impl Session {
         input: &mut BytesMut,
         output: &mut Vec<u8>,
     ) -> Flow {
+        self.complete(completion, output);
+        self.receive(input, output)
+    }
+
+    /// As [`Self::resume`], but nothing more is served.
+    pub fn complete(&mut self, completion: Completion, output: &mut Vec<u8>) {
+        self.ahead = None;
+        self.connection.adopt_granted_lease();
         self.connection.reply_start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match completion {
@@ -138,7 +164,33 @@ impl Session {
             Completion::Answer(answer) => reply.append(&answer),
         }
         dispatch::apply_reply_mode(&mut self.connection, output);
-        self.receive(input, output)
+    }
+
+    /// Looks at what has come while a command waits for its answer: with RESET and QUIT, which are served next, the
+    /// wait is over.
+    pub fn look_ahead(&mut self, input: &[u8]) {
+        let limits = limits(self.connection.authenticated);
+        while let Some(Ahead { scanner, skipped }) = &mut self.ahead {
+            let ends = match scanner.scan(&input[*skipped..], limits) {
+                Ok(Scan::Incomplete { .. }) => return,
+                Ok(Scan::Skip { consumed }) => {
+                    *skipped += consumed;
+                    continue;
+                }
+                Ok(Scan::Request { arguments, .. }) => {
+                    let name = arguments.get(0).unwrap_or_default();
+                    ENDS_A_WAIT
+                        .iter()
+                        .any(|ends| name.eq_ignore_ascii_case(ends))
+                }
+                // What cannot be read is told when its turn comes.
+                Err(_) => false,
+            };
+            self.ahead = None;
+            if ends {
+                self.engine.unblock(&self.connection.client);
+            }
+        }
     }
 
     /// Shows others how the connection stands: once a batch, so that a command costs nothing.

@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("plain", &["core"]),
     ("script", &["core", "plain"]),
     ("store", &["core", "plain"]),
+    ("waiting", &["core", "store"]),
     ("password", &[]),
     ("settings", &["core", "password"]),
     ("config", &["core", "password", "settings"]),
@@ -47,6 +48,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "script",
             "settings",
             "store",
+            "waiting",
         ],
     ),
     (
@@ -194,6 +196,18 @@ fn dashmap_is_named_in_one_file() {
     let mut files = named_in("src", "dashmap::");
     files.retain(|path| path != Path::new("src/store/shard.rs"));
     assert!(files.is_empty(), "{files:?}");
+}
+
+#[test]
+fn commands_reach_limits_through_one_place() {
+    let mut wrong = rust_files("src/command");
+    wrong.retain(|(path, text)| {
+        // Behind it come the tests of a file.
+        let code = code(text.split("#[cfg(test)]").next().unwrap_or_default());
+        path != Path::new("src/command/access.rs") && code.contains("with_limit")
+    });
+    let wrong: Vec<_> = wrong.into_iter().map(|(path, _)| path).collect();
+    assert!(wrong.is_empty(), "go through command/access.rs: {wrong:?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@
 //! for each reply follows, for both protocols, or behind `2` and `3` for one of them. `...` stands for any text.
 //! `(nothing)` is no reply, `(closed)` the end of the connection, `(waits for ...)` what the server has to do
 //! first: `!done` or `!fail TEXT` ends it, and `!answer` ends `(waits for Answer)` with the answer that others have
-//! given, or shows `(still waits)`. `@2` goes on with the second connection. Messages that others have sent to a
+//! given, or shows `(still waits)`. What is sent meanwhile is read behind it. `@2` goes on with the second connection. Messages that others have sent to a
 //! connection stand behind the replies to its next step; the step `!messages` only shows them.
 //! Behind the name in parentheses: `password=...`, `clock=system`, and `only=2` for RESP2 alone.
 //!
@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::{env, fs, path::Path};
 use tollgate::clients::Client;
 use tollgate::clock::Clock;
+use tollgate::command::connection::Pending;
 use tollgate::core::units::Timestamp;
 use tollgate::engine::Engine;
 use tollgate::password::Password;
@@ -57,6 +58,8 @@ struct Peer {
     client: Arc<Client>,
     session: Session,
     input: BytesMut,
+    /// A command waits for its answer: what is sent is only looked at.
+    waits: bool,
 }
 
 struct Server {
@@ -107,6 +110,7 @@ impl Server {
                 client,
                 session,
                 input: BytesMut::new(),
+                waits: false,
             }
         })
     }
@@ -134,6 +138,7 @@ impl Server {
             let Some(answer) = peer.client.take_answer() else {
                 return vec!["(still waits)".to_owned()];
             };
+            peer.waits = false;
             let answer = Completion::Answer(answer);
             peer.session.resume(answer, &mut peer.input, &mut output)
         } else {
@@ -144,6 +149,13 @@ impl Server {
             let request: String = lines.map(|line| format!("{line}\r\n")).collect();
             self.send(request.as_bytes(), &mut output)
         };
+        if flow == Flow::Wait(Pending::Answer) {
+            let peer = self.peer();
+            peer.waits = true;
+            peer.session.look_ahead(&peer.input);
+        }
+        // What the server does by itself when something may have fallen due.
+        self.engine.fire();
         self.peer().client.take_messages(&mut output);
         let mut replies = rendering::replies(&output);
         match flow {
@@ -169,7 +181,9 @@ impl Server {
         let mut flow = Flow::Read;
         for bytes in request.chunks(piece) {
             peer.input.extend_from_slice(bytes);
-            if matches!(flow, Flow::Read | Flow::Flush) {
+            if peer.waits || flow == Flow::Wait(Pending::Answer) {
+                peer.session.look_ahead(&peer.input);
+            } else if matches!(flow, Flow::Read | Flow::Flush) {
                 flow = peer.session.receive(&mut peer.input, output);
             }
         }

@@ -1,6 +1,7 @@
 //! What a command sees of the server.
 
 use super::connection::Connection;
+use super::waiters::Waiters;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::core::units::Timestamp;
@@ -26,6 +27,8 @@ pub struct Shared {
     pub settings: Settings,
     /// The keys.
     pub store: Store,
+    /// Who waits at them.
+    pub waiters: Waiters,
     /// The scripts that are known.
     pub scripts: Registry,
     /// Who is connected.

@@ -3,6 +3,7 @@
 use crate::core::decision::Refusal;
 use crate::core::limit::LimitError;
 use crate::plain::PlainError;
+use crate::waiting::NoWait;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -82,6 +83,18 @@ impl Error {
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
+    }
+}
+
+impl From<NoWait> for Error {
+    fn from(reason: NoWait) -> Self {
+        match reason {
+            NoWait::Refused(refusal) => refusal.into(),
+            NoWait::KeyCrowded => {
+                Self::argument("key", "one at which fewer than 100000 callers wait")
+            }
+            NoWait::Crowded => Self::redis("ERR 1000000 callers wait already: no more can"),
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 //! A command is a [`spec::Spec`] with its function, in a file of its own or of its family, and one row
 //! in [`table`]. Everything else that has to know of it reads the row.
 
+pub mod access;
 pub mod arguments;
+pub mod caller;
 pub mod collections;
 pub mod connection;
 pub mod context;
@@ -28,6 +30,7 @@ pub mod spec;
 pub mod strings;
 pub mod table;
 pub mod transaction;
+pub mod waiters;
 
 /// Most bytes of a reply that names what was asked for as often as it was asked. Nothing else can be sent between: a
 /// thousand of the longest strings.

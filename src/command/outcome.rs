@@ -94,6 +94,20 @@ impl Outcome {
         numbers
     }
 
+    /// Writes the reply of a verb that tells a wait: -1 if it is refused, -2 if it can never be granted, with ticket
+    /// and lease behind it; or with `INFO` a map.
+    pub fn write_wait(&self, reply: &mut Reply<'_>, call: &Call<'_>) {
+        if call.options.info {
+            return self.write_info(reply, call);
+        }
+        let refused = !self.granted && self.earliest != Earliest::Never;
+        let wait = match refused {
+            true => -1,
+            false => milliseconds(self.earliest),
+        };
+        write_numbers(reply, &self.numbers(&[wait], call));
+    }
+
     /// Writes the reply that `INFO` asks for.
     pub fn write_info(&self, reply: &mut Reply<'_>, call: &Call<'_>) {
         let (bound, rules) = (self.bound(), &call.rules);
@@ -171,8 +185,16 @@ fn binding(rows: &[Row], granted: bool) -> usize {
     })
 }
 
+/// Writes one number by itself, and several as an array.
+pub fn write_numbers(reply: &mut Reply<'_>, numbers: &[i64]) {
+    match numbers {
+        [number] => reply.integer(*number),
+        numbers => reply.integers(numbers),
+    }
+}
+
 /// The reply's number for a wait: milliseconds, rounded up, or -2 for never.
-pub fn milliseconds(earliest: Earliest) -> i64 {
+fn milliseconds(earliest: Earliest) -> i64 {
     match earliest {
         Earliest::After(wait) => wait.ceil_ms(),
         Earliest::Never => -2,

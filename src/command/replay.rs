@@ -12,6 +12,12 @@ use crate::protocol::Arguments;
 use crate::store::{ANSWER_TTL, Answer, AnswerRow, Remembered, Store};
 use smallvec::SmallVec;
 
+/// An id that stands for another request.
+pub const ANOTHER_REQUEST: Error = Error::argument(
+    "ID",
+    "another one for another request: this one was used with other arguments",
+);
+
 /// What was answered to `id`, if it was used before.
 ///
 /// # Errors
@@ -28,27 +34,24 @@ pub fn recall(
         return Ok(None);
     };
     if remembered.request != fingerprint(arguments) {
-        return Err(Error::argument(
-            "ID",
-            "another one for another request: this one was used with other arguments",
-        ));
+        return Err(ANOTHER_REQUEST);
     }
     Ok(Some(remembered.answer))
 }
 
-/// Remembers an answer whose slot is `slot`.
+/// Remembers an answer whose slot is `slot`, to the request of that [`fingerprint`].
 pub fn keep(
     store: &Store,
     database: u8,
     key: &[u8],
     id: &[u8],
-    arguments: Arguments<'_>,
+    request: u64,
     answer: Answer,
     slot: Timestamp,
 ) {
     let remembered = Remembered {
         answer,
-        request: fingerprint(arguments),
+        request,
         expires: slot.after(ANSWER_TTL),
     };
     store.records.remember(database, key, id, remembered);
@@ -113,7 +116,7 @@ pub fn remember(
     database: u8,
     key: &[u8],
     id: &[u8],
-    arguments: Arguments<'_>,
+    request: u64,
     outcome: &Outcome,
     now: Timestamp,
 ) {
@@ -135,12 +138,12 @@ pub fn remember(
         binding,
         rows,
     };
-    keep(store, database, key, id, arguments, answer, slot);
+    keep(store, database, key, id, request, answer, slot);
 }
 
 /// The words of a request as a number that is the same after a restart: FNV-1a, 64 bits. It tells a wrong
 /// use of an id, and keeps nothing safe.
-fn fingerprint(arguments: Arguments<'_>) -> u64 {
+pub fn fingerprint(arguments: Arguments<'_>) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     arguments.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| {
         let length = (word.len() as u32).to_le_bytes();

@@ -4,6 +4,7 @@ use super::arguments::{AMOUNT, Cursor};
 use super::error::Error;
 use super::limits::{LIMIT, Term, limit};
 use super::spec::{Argument, ArgumentKind};
+use crate::core::joint::Ask;
 use crate::core::leases::LeasesLimit;
 use crate::core::limit::Limit;
 use crate::core::number;
@@ -17,6 +18,12 @@ use smallvec::SmallVec;
 pub const RULES_MAX: usize = 16;
 /// Longest `ID`, in bytes.
 pub const ID_BYTES_MAX: usize = 64;
+/// Longest name of a `GROUP`, in bytes.
+pub const GROUP_BYTES_MAX: usize = 64;
+/// The last `PRIORITY`.
+pub const PRIORITY_MAX: u64 = 9;
+/// The priority of who names none.
+pub const PRIORITY_UNLESS_GIVEN: u8 = 5;
 /// How long a ticket is known after its slot unless it says otherwise: 10 minutes.
 pub const TICKET_TTL: Span = match Span::from_ns(600 * SECOND) {
     Some(span) => span,
@@ -30,10 +37,21 @@ pub struct Rule<'a> {
     pub key: &'a [u8],
     /// The limit, or those of a policy.
     pub limits: PolicyLimits,
-    /// The limits are a policy's.
-    pub under_policy: bool,
+    /// The name of the policy that the limits are of.
+    pub policy: Option<&'a [u8]>,
     /// Permits asked for, 1 to 10^12, one a limit.
     pub costs: SmallVec<[u64; 1]>,
+}
+
+impl Rule<'_> {
+    /// What it asks of its key.
+    pub fn ask(&self) -> Ask<'_> {
+        Ask {
+            limits: &self.limits,
+            under_policy: self.policy.is_some(),
+            costs: &self.costs,
+        }
+    }
 }
 
 /// A call of one of the verbs.
@@ -50,7 +68,7 @@ pub struct Call<'a> {
 }
 
 /// What stands behind the rules.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options<'a> {
     /// The reply is a map.
     pub info: bool,
@@ -58,6 +76,10 @@ pub struct Options<'a> {
     pub ticket: Option<Span>,
     /// What makes the request safe to send again.
     pub id: Option<&'a [u8]>,
+    /// Who goes first of those who wait: 0 to 9.
+    pub priority: u8,
+    /// With whom it takes turns, of those who wait.
+    pub group: &'a [u8],
 }
 
 /// What the verbs differ in.
@@ -67,22 +89,32 @@ pub struct Grammar {
     pub waits: bool,
     /// `TICKET` and `ID` may stand behind the rules.
     pub spends: bool,
+    /// `PRIORITY` and `GROUP` may stand behind the rules.
+    pub queues: bool,
 }
 
 /// `RL.RESERVE`.
 pub const RESERVE: Grammar = Grammar {
     waits: true,
     spends: true,
+    queues: false,
+};
+/// `RL.ACQUIRE`.
+pub const ACQUIRE: Grammar = Grammar {
+    queues: true,
+    ..RESERVE
 };
 /// `RL.TAKE`.
 pub const TAKE: Grammar = Grammar {
     waits: false,
     spends: true,
+    queues: false,
 };
 /// `RL.PEEK`.
 pub const PEEK: Grammar = Grammar {
     waits: false,
     spends: false,
+    queues: false,
 };
 
 impl<'a> Call<'a> {
@@ -135,10 +167,22 @@ impl<'a> Call<'a> {
     }
 }
 
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            info: false,
+            ticket: None,
+            id: None,
+            priority: PRIORITY_UNLESS_GIVEN,
+            group: b"",
+        }
+    }
+}
+
 impl<'a> Options<'a> {
     fn parse(cursor: &mut Cursor<'a>, grammar: Grammar) -> Result<Self, Error> {
         let mut options = Self::default();
-        let (mut ticket, mut id) = (false, false);
+        let (mut ticket, mut id, mut priority, mut group) = (false, false, false, false);
         loop {
             if cursor.option("INFO", &mut options.info)? {
                 continue;
@@ -147,6 +191,10 @@ impl<'a> Options<'a> {
                 options.ticket = Some(ticket_ttl(cursor)?);
             } else if grammar.spends && cursor.option("ID", &mut id)? {
                 options.id = Some(id_text(cursor)?);
+            } else if grammar.queues && cursor.option("PRIORITY", &mut priority)? {
+                options.priority = priority_number(cursor)?;
+            } else if grammar.queues && cursor.option("GROUP", &mut group)? {
+                options.group = group_name(cursor)?;
             } else {
                 return Ok(options);
             }
@@ -192,6 +240,19 @@ fn ticket_ttl(cursor: &mut Cursor<'_>) -> Result<Span, Error> {
     }
 }
 
+fn priority_number(cursor: &mut Cursor<'_>) -> Result<u8, Error> {
+    cursor.value("PRIORITY", "an integer from 0 (first) to 9", |text| {
+        let number = number::integer(text).filter(|&number| number <= PRIORITY_MAX)?;
+        u8::try_from(number).ok()
+    })
+}
+
+fn group_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Error> {
+    cursor.value("GROUP", "1 to 64 bytes long", |name| {
+        (1..=GROUP_BYTES_MAX).contains(&name.len()).then_some(name)
+    })
+}
+
 /// Takes the text of an `ID`.
 pub fn id_text<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Error> {
     const TAKES: &str = "1 to 64 bytes long";
@@ -213,30 +274,33 @@ pub fn optional_id<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Erro
 
 fn rule<'a>(
     key: &'a [u8],
-    term: Term<'_>,
+    term: Term<'a>,
     cursor: &mut Cursor<'a>,
     policies: &Policies,
 ) -> Result<Rule<'a>, Error> {
-    let (limits, under_policy) = resolve(term, policies)?;
+    let (limits, policy) = resolve(term, policies)?;
     let costs = costs(cursor, limits.len())?;
     Ok(Rule {
         key,
         limits,
-        under_policy,
+        policy,
         costs,
     })
 }
 
-/// The limits that a term stands for, and whether they are a policy's.
-pub fn resolve(term: Term<'_>, policies: &Policies) -> Result<(PolicyLimits, bool), Error> {
+/// The limits that a term stands for, and the policy that they are of.
+pub fn resolve<'a>(
+    term: Term<'a>,
+    policies: &Policies,
+) -> Result<(PolicyLimits, Option<&'a [u8]>), Error> {
     match term {
-        Term::Plain(limit) => Ok((PolicyLimits::from_elem(limit, 1), false)),
+        Term::Plain(limit) => Ok((PolicyLimits::from_elem(limit, 1), None)),
         Term::Policy(name) => {
             let limits = policies.limits(name).ok_or(Error::argument(
                 "POLICY",
                 "the name of a policy (RL.POLICY LIST)",
             ))?;
-            Ok((limits, true))
+            Ok((limits, Some(name)))
         }
     }
 }
@@ -325,5 +389,9 @@ pub const TICKET: Argument = Argument::new(
 )
 .token("TICKET")
 .optional();
+/// `[PRIORITY p]`, for the documentation.
+pub const PRIORITY: Argument = Argument::integer("priority").token("PRIORITY").optional();
+/// `[GROUP name]`, for the documentation.
+pub const GROUP: Argument = Argument::string("name").token("GROUP").optional();
 /// `[ID text]`, for the documentation.
 pub const ID: Argument = Argument::string("text").token("ID").optional();

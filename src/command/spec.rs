@@ -100,6 +100,7 @@ impl Spec {
             flags.has(Flags::READONLY).then_some("read"),
             flags.has(Flags::WRITE).then_some("write"),
             admin.then_some("admin"),
+            flags.has(Flags::BLOCKING).then_some("blocking"),
             Some(speed),
             dangerous.then_some("dangerous"),
         ]

@@ -5,7 +5,8 @@ use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, object, rename, scan, ttl};
 use super::pubsub::{inspect, publish, subscribe};
 use super::ratelimit::{
-    charge, dialects, leases, pause, peek, policy, refund, reserve, resume, take, tickets, usage,
+    acquire, charge, dialects, leases, pause, peek, policy, refund, reserve, resume, take, tickets,
+    usage,
 };
 use super::scripting::{eval, script};
 use super::server::{
@@ -23,6 +24,7 @@ pub static COMMANDS: &[&Spec] = &[
     // Limits.
     &reserve::SPEC,
     &take::SPEC,
+    &acquire::SPEC,
     &peek::SPEC,
     &pause::SPEC,
     &resume::SPEC,

@@ -1,19 +1,18 @@
 //! A key as one call sees it: under the call's own parameters, not yet changed.
 
-use super::booked::{Booked, Charge};
+use super::booked::Charge;
 use super::bucket::Bucket;
 use super::decision::{Earliest, Refusal, Standing};
 use super::entry::{Entry, States};
-use super::leases::{Lease, Leases};
+use super::leases::Lease;
 use super::limit::{BucketLimit, Limit};
-use super::log::{self, Log};
 use super::pause::Pause;
-use super::sliding::Sliding;
+use super::seen::{Seen, begin, begin_drained, leases_of, log_of, see, slowed, timeline_of};
 use super::slow::Slow;
 use super::state::State;
-use super::timeline::{Booking, Slot, Timeline};
+use super::timeline::{Slot, Timeline};
 use super::units::{Timestamp, Wait};
-use super::window::Window;
+use super::waited::{Promise, Waited};
 use smallvec::SmallVec;
 
 /// Bookings ahead that a key may hold unless told otherwise: some megabytes.
@@ -30,25 +29,14 @@ pub struct Draft<'a> {
     pause: &'a mut Option<Pause>,
     /// A slow-down, and the call's limits at their full rate.
     slow: Option<(&'a mut Slow, SmallVec<[Limit; 1]>)>,
+    waited: Option<&'a mut Waited>,
+    /// What the call adds at later slots of limits that cannot be booked ahead.
+    promised: SmallVec<[Promise; 1]>,
     seen: SmallVec<[Seen; 1]>,
     converts: bool,
     now: Timestamp,
     pause_until: Timestamp,
     bookings_max: usize,
-}
-
-enum Seen {
-    Bucket(Booked),
-    Window(Window),
-    Sliding(Sliding),
-    /// What begins here, if the key holds no log yet, and what the call adds.
-    Log(Log, Option<log::Pending>),
-    /// As a log: none held under the call's limit, and the lease that it takes.
-    Leases(Leases, Option<(u64, Lease)>),
-    /// A bucket of this capacity that owes more than can be held under the call's parameters. More than 2^127 parts
-    /// of a permit take 4,000 years at any rate, so all that is not known of it is how long it is later than
-    /// whatever may be waited for.
-    Beyond(u64),
 }
 
 /// Longer than anything that fits a reply.
@@ -68,7 +56,9 @@ impl<'a> Draft<'a> {
             states,
             pause,
             slow,
+            waited,
         } = entry;
+        let waited = waited.as_deref_mut();
         if !states.is_empty() && states.len() != limits.len() && !under_policy {
             return Err(Refusal::WrongKind);
         }
@@ -80,13 +70,15 @@ impl<'a> Draft<'a> {
                 Some(slow) => slowed(slow, full, state, now.max(pause_until))?,
                 None => *full,
             };
-            seen.push(match see(state, &limit, now) {
+            let row = waited.as_ref().and_then(|waited| waited.rows.get(index));
+            let begins = row.map_or(now.max(pause_until), |&row| row);
+            seen.push(match see(state, &limit, now, begins) {
                 Some(seen) => seen,
-                None if matches!(state, State::Empty) => begin(&limit, now, drained),
+                None if matches!(state, State::Empty) => begin(&limit, now, begins, drained),
                 // A policy may put another kind in a place that has counted; it must not mint a burst.
                 None if under_policy => {
                     converts = true;
-                    begin_drained(&limit, now, drained)
+                    begin_drained(&limit, now, begins, drained)
                 }
                 None => return Err(Refusal::WrongKind),
             });
@@ -96,6 +88,8 @@ impl<'a> Draft<'a> {
             states,
             pause,
             slow,
+            waited,
+            promised: SmallVec::new(),
             seen,
             converts,
             now,
@@ -130,15 +124,18 @@ impl<'a> Draft<'a> {
         let not_before = pause_until.max(now.after_ns(from));
         match &self.seen[index] {
             Seen::Bucket(booked) => {
-                booked.earliest(self.ahead(index), cost, now, pause_until, from)
+                booked.earliest(self.timeline(index), cost, now, pause_until, from)
             }
-            Seen::Window(window) => window.earliest(cost, now, not_before),
-            Seen::Sliding(sliding) => sliding.earliest(cost, now, not_before),
+            Seen::Window(window, _) => window.earliest(cost, now, not_before),
+            Seen::Sliding(sliding) => {
+                sliding.earliest_among(self.promises(index), cost, now, not_before)
+            }
             Seen::Log(begun, _) => {
                 log_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
             }
             Seen::Leases(begun, _) => {
-                leases_of(self.states, index, begun).earliest(begun.limit, cost, now, not_before)
+                let leases = leases_of(self.states, index, begun);
+                leases.earliest_among(begun.limit, self.promises(index), cost, now, not_before)
             }
             Seen::Beyond(capacity) if cost > *capacity => Earliest::Never,
             Seen::Beyond(_) => Earliest::After(BEYOND),
@@ -149,18 +146,55 @@ impl<'a> Draft<'a> {
     pub fn slot_after(&self, index: usize, wait: Wait) -> Slot {
         match &self.seen[index] {
             Seen::Bucket(booked) => booked.slot_after(wait, self.now),
-            Seen::Window(_)
+            Seen::Window(..)
             | Seen::Sliding(_)
             | Seen::Log(..)
             | Seen::Leases(..)
-            | Seen::Beyond(_) => {
-                let ns = u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX);
-                Slot {
-                    at: self.now.after_ns(ns),
-                    fraction: 0,
-                }
-            }
+            | Seen::Beyond(_) => Slot {
+                at: after(self.now, wait),
+                fraction: 0,
+            },
         }
+    }
+
+    /// The wait from now until a slot that [`Self::slot_after`] told of limit `index`, under the rate in force;
+    /// zero if it has passed.
+    pub fn wait_until(&self, index: usize, slot: Slot) -> Wait {
+        match &self.seen[index] {
+            Seen::Bucket(booked) => booked.wait_until(slot, self.now),
+            Seen::Window(..)
+            | Seen::Sliding(_)
+            | Seen::Log(..)
+            | Seen::Leases(..)
+            | Seen::Beyond(_) => Wait::from_ns(u128::from(slot.rounded_up().since(self.now))),
+        }
+    }
+
+    /// Where the row of windows of limit `index` begins; `None` for another kind.
+    pub fn windows_begin(&self, index: usize) -> Option<Timestamp> {
+        match &self.seen[index] {
+            Seen::Window(window, begin) => Some(window.begin_or(*begin)),
+            Seen::Bucket(_)
+            | Seen::Sliding(_)
+            | Seen::Log(..)
+            | Seen::Leases(..)
+            | Seen::Beyond(_) => None,
+        }
+    }
+
+    /// Lets the row of windows of limit `index` begin at `begin`, where a copy of the key began it, if none of
+    /// them holds anything. Else it begins with the call, or at the end of its pause. Nothing for another kind.
+    pub fn begin_windows(&mut self, index: usize, begin: Timestamp) {
+        if let Seen::Window(_, at) = &mut self.seen[index] {
+            *at = begin;
+        }
+    }
+
+    /// What limit `index` has promised though it cannot be booked ahead, by slot. Only a plan has such.
+    pub fn promises(&self, index: usize) -> &[Promise] {
+        self.waited
+            .as_deref()
+            .map_or(&[], |waited| waited.promises_of(index))
     }
 
     /// How many limits there are.
@@ -196,17 +230,38 @@ impl<'a> Draft<'a> {
 
     /// How the key stands under limit `index`.
     pub fn standing_of(&self, index: usize) -> Standing {
+        let mut standing = self.standing_but_for_promises(index);
+        if !self.promises(index).is_empty() {
+            standing.remaining = self.largest_now(index, standing.remaining);
+        }
+        standing
+    }
+
+    /// The largest cost up to `most` that could go now.
+    fn largest_now(&self, index: usize, most: u64) -> u64 {
+        let (mut can, mut cannot) = (0, most + 1);
+        while can + 1 < cannot {
+            let cost = can + (cannot - can) / 2;
+            match self.earliest_from(index, cost, 0).is_now() {
+                true => can = cost,
+                false => cannot = cost,
+            }
+        }
+        can
+    }
+
+    fn standing_but_for_promises(&self, index: usize) -> Standing {
         let (now, pause_until) = (self.now, self.pause_until);
         match &self.seen[index] {
             Seen::Bucket(booked) => {
-                let mut standing = booked.standing(self.ahead(index), now, pause_until);
+                let mut standing = booked.standing(self.timeline(index), now, pause_until);
                 if let Some((slow, bucket, full)) = self.climbing(index) {
                     let wait = |bucket: &Bucket, at| bucket.standing(at, pause_until).reset_after;
                     standing.reset_after = slow.climbing(bucket, full, now, wait);
                 }
                 standing
             }
-            Seen::Window(window) => window.standing(now, pause_until),
+            Seen::Window(window, _) => window.standing(now, pause_until),
             Seen::Sliding(sliding) => sliding.standing(now, pause_until),
             Seen::Log(begun, pending) => log_of(self.states, index, begun).standing_with(
                 begun.limit,
@@ -232,7 +287,7 @@ impl<'a> Draft<'a> {
         let (slow, limits) = self.slow.as_ref()?;
         match (&self.seen[index], &limits[index]) {
             (Seen::Bucket(booked), Limit::Bucket(full)) => {
-                Some((slow, booked.alone(self.ahead(index))?, full))
+                Some((slow, booked.alone(self.timeline(index))?, full))
             }
             _ => None,
         }
@@ -261,31 +316,42 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Charges a cost under limit `index` at a slot at which it could go. Leases are not charged: see
-    /// [`Self::hold`].
+    /// Charges a cost under limit `index` at a slot at which it may go, as [`Self::earliest_from`] told, of this
+    /// key or of a copy of it. Nothing is asked again.
+    ///
+    /// What is booked on a copy one after the other may be booked on the key itself in any order, each at a `now`
+    /// that is not after its slot: the key is then as the copy is. A booking may so come before others that are
+    /// there already, and only the whole of them be within the limit. See [`Self::wait_until`],
+    /// [`Self::begin_windows`].
+    ///
+    /// Sliding counters and leases know slots ahead only on a copy for those who wait. A lease is taken with
+    /// [`Self::hold`], and only promised here.
     ///
     /// # Errors
     /// As [`Self::book`].
     pub fn book_at(&mut self, index: usize, charge: Charge) -> Result<(), Refusal> {
         let (now, pause_until, most) = (self.now, self.pause_until, self.bookings_max);
-        let not_before =
-            pause_until.max(now.after_ns(u64::try_from(charge.wait.ceil_ns()).unwrap_or(u64::MAX)));
+        let slot = after(now, charge.wait);
         match &mut self.seen[index] {
             Seen::Bucket(booked) => {
                 let timeline = self.states.get(index).and_then(timeline_of);
                 booked.book(timeline, charge, now, pause_until, most)
             }
-            Seen::Window(window) => window.book(charge.cost, now, pause_until, not_before, most),
-            Seen::Sliding(sliding) => {
+            Seen::Window(window, begin) => window.add(slot, *begin, charge.cost, most),
+            Seen::Sliding(sliding) if slot == now || self.waited.is_none() => {
                 sliding.book(charge.cost, now);
+                Ok(())
+            }
+            Seen::Sliding(_) | Seen::Leases(..) => {
+                let cost = charge.cost;
+                self.promised.push(Promise { index, slot, cost });
                 Ok(())
             }
             Seen::Log(begun, pending) => {
                 let log = log_of(self.states, index, begun);
-                *pending = Some(log.place(begun.limit, charge.cost, now, not_before, most)?);
+                *pending = Some(log.place(begun.limit, charge.cost, slot, now, most)?);
                 Ok(())
             }
-            Seen::Leases(..) => Ok(()),
             Seen::Beyond(_) => Err(Refusal::CarryTooLarge),
         }
     }
@@ -308,14 +374,15 @@ impl<'a> Draft<'a> {
                 let timeline = self.states.get(index).and_then(timeline_of);
                 booked.charge(timeline, cost, now, pause_until)
             }
-            Seen::Window(window) => window.charge(cost, now, most),
+            Seen::Window(window, _) => window.add(now, now, cost, most),
             Seen::Sliding(sliding) => {
                 sliding.book(cost, now);
                 Ok(())
             }
             Seen::Log(begun, pending) => {
                 let log = log_of(self.states, index, begun);
-                *pending = Some(log.place_unasked(begun.limit, cost, now, most)?);
+                let slot = log.last_slot(now);
+                *pending = Some(log.place(begun.limit, cost, slot, now, most)?);
                 Ok(())
             }
             Seen::Leases(..) => Ok(()),
@@ -325,6 +392,11 @@ impl<'a> Draft<'a> {
 
     /// Makes the draft the key's state.
     pub fn commit(self) {
+        if let Some(waited) = self.waited {
+            self.promised
+                .into_iter()
+                .for_each(|promise| waited.promise(promise));
+        }
         if let Some((slow, limits)) = self.slow {
             let bucket = |limit: &Limit| match limit {
                 Limit::Bucket(limit) => Some(*limit),
@@ -348,7 +420,7 @@ impl<'a> Draft<'a> {
                     let bucket = booked.commit(&mut timeline);
                     State::Bucket(bucket, timeline)
                 }
-                Seen::Window(window) => State::Window(window),
+                Seen::Window(window, _) => State::Window(window),
                 Seen::Sliding(sliding) => State::Sliding(sliding),
                 Seen::Beyond(_) => continue,
                 Seen::Log(begun, pending) => {
@@ -357,8 +429,9 @@ impl<'a> Draft<'a> {
                         State::Log(log) => log,
                         _ => begun,
                     };
-                    if let Some(pending) = pending {
-                        log.push(limit, pending, self.now);
+                    match pending {
+                        Some(pending) => log.insert(limit, pending, self.now),
+                        None => log.adopt(limit, self.now),
                     }
                     State::Log(log)
                 }
@@ -378,100 +451,12 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn ahead(&self, index: usize) -> &[Booking] {
-        self.states
-            .get(index)
-            .and_then(timeline_of)
-            .map_or(&[], |timeline| &timeline.ahead)
+    fn timeline(&self, index: usize) -> Option<&Timeline> {
+        self.states.get(index).and_then(timeline_of)
     }
 }
 
-/// A limit at the rate that is in force when what is booked now begins to refill.
-fn slowed(slow: &Slow, full: &Limit, state: &State, at: Timestamp) -> Result<Limit, Refusal> {
-    let Limit::Bucket(limit) = full else {
-        return Ok(*full);
-    };
-    let at = match state {
-        State::Bucket(bucket, _) => bucket.start(at, at),
-        _ => at,
-    };
-    let limit = slow
-        .factor_at(at)
-        .of(limit)
-        .map_err(|_| Refusal::SlowedTooFine)?;
-    Ok(Limit::Bucket(limit))
-}
-
-/// A state under the call's limit, `None` if it is of another kind.
-fn see(state: &State, limit: &Limit, now: Timestamp) -> Option<Seen> {
-    Some(match (limit, state) {
-        (Limit::Bucket(limit), State::Bucket(bucket, timeline)) => {
-            match Booked::new(bucket, timeline.as_deref(), *limit, now) {
-                Ok(booked) => Seen::Bucket(booked),
-                Err(_) => Seen::Beyond(limit.capacity()),
-            }
-        }
-        (Limit::Window(limit), State::Window(window)) => {
-            Seen::Window(window.clone().adopt(*limit, now))
-        }
-        (Limit::Sliding(limit), State::Sliding(sliding)) => {
-            Seen::Sliding(sliding.adopt(*limit, now))
-        }
-        (Limit::Log(limit), State::Log(_)) => Seen::Log(Log::new(*limit), None),
-        (Limit::Leases(limit), State::Leases(_)) => Seen::Leases(Leases::new(*limit), None),
-        _ => return None,
-    })
-}
-
-/// A limit that begins at `now`; a bucket with the drain of a pause that ended, or ends, at `drained`.
-fn begin(limit: &Limit, now: Timestamp, drained: Option<Timestamp>) -> Seen {
-    match limit {
-        Limit::Bucket(limit) => {
-            let mut bucket = Bucket::new(*limit, now);
-            if let Some(at) = drained {
-                bucket.drain_to(at);
-            }
-            Seen::Bucket(Booked::fresh(bucket))
-        }
-        Limit::Window(limit) => Seen::Window(Window::new(*limit)),
-        Limit::Sliding(limit) => Seen::Sliding(Sliding::new(*limit, now)),
-        Limit::Log(limit) => Seen::Log(Log::new(*limit), None),
-        Limit::Leases(limit) => Seen::Leases(Leases::new(*limit), None),
-    }
-}
-
-/// A limit that begins at `now` where another kind has counted: it lets at most one permit go at once. Leases
-/// begin with none held, since none is.
-fn begin_drained(limit: &Limit, now: Timestamp, pause: Option<Timestamp>) -> Seen {
-    let mut seen = begin(limit, now, Some(pause.map_or(now, |until| until.max(now))));
-    match &mut seen {
-        Seen::Bucket(_) | Seen::Leases(..) | Seen::Beyond(_) => {}
-        Seen::Window(window) => window.drain(now),
-        Seen::Sliding(sliding) => sliding.book(sliding.limit.count() - 1, now),
-        Seen::Log(begun, _) => begun.drain(now),
-    }
-    seen
-}
-
-/// The log of a state, or `begun` if there is none.
-fn log_of<'a>(states: &'a States, index: usize, begun: &'a Log) -> &'a Log {
-    match states.get(index) {
-        Some(State::Log(log)) => log,
-        _ => begun,
-    }
-}
-
-/// The leases of a state, or `begun` if there are none.
-fn leases_of<'a>(states: &'a States, index: usize, begun: &'a Leases) -> &'a Leases {
-    match states.get(index) {
-        Some(State::Leases(leases)) => leases,
-        _ => begun,
-    }
-}
-
-fn timeline_of(state: &State) -> Option<&Timeline> {
-    match state {
-        State::Bucket(_, timeline) => timeline.as_deref(),
-        _ => None,
-    }
+/// The instant at which a wait from `now` ends.
+fn after(now: Timestamp, wait: Wait) -> Timestamp {
+    now.after_ns(u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX))
 }

@@ -6,13 +6,14 @@
 //! and so changes nothing, parameters included.
 
 use super::bucket::Bucket;
-use super::decision::{LimitUsage, Refusal, Usage};
+use super::decision::{Earliest, LimitUsage, Refusal, Usage};
 use super::draft::Draft;
 use super::leases::{Lapsed, Leases};
 use super::limit::Limit;
 use super::pause::{Pause, SlowDown};
 use super::slow::{Factor, Slow};
 use super::units::{Span, Timestamp, Wait};
+use super::waited::Waited;
 use smallvec::SmallVec;
 
 pub use super::state::{Grant, State};
@@ -31,6 +32,8 @@ pub struct Entry {
     pub(super) states: States,
     pub(super) pause: Option<Pause>,
     pub(super) slow: Option<Box<Slow>>,
+    /// Set while somebody waits at the key. Not part of a snapshot: nobody waits over a restart.
+    pub(super) waited: Option<Box<Waited>>,
 }
 
 impl Entry {
@@ -40,6 +43,7 @@ impl Entry {
             states,
             pause,
             slow: slow.map(Box::new),
+            waited: None,
         }
     }
 
@@ -72,6 +76,9 @@ impl Entry {
             }
         }
         self.states.iter_mut().for_each(|state| state.settle(now));
+        if let Some(waited) = &mut self.waited {
+            waited.settle(&mut self.states, now);
+        }
     }
 
     /// The leases of the key; at most one of its limits is of that kind.
@@ -108,6 +115,7 @@ impl Entry {
         self.settle(now);
         let pause_until = self.paused_until();
         if self.slow.is_none()
+            && self.waited.is_none()
             && self
                 .states
                 .iter()
@@ -122,11 +130,15 @@ impl Entry {
 
     /// True if the entry holds nothing at all.
     pub fn is_absent(&self) -> bool {
-        self.states.is_empty() && self.pause.is_none() && self.slow.is_none()
+        let holds_nothing = self.pause.is_none() && self.slow.is_none() && self.waited.is_none();
+        self.states.is_empty() && holds_nothing
     }
 
     /// True if [`Self::forget`] would leave nothing.
     pub fn is_forgettable(&self, now: Timestamp) -> bool {
+        if self.waited.is_some() {
+            return false;
+        }
         if self.slow.is_some() {
             // Steps are worked in on a copy: keys that are slowed are few.
             let mut entry = self.clone();
@@ -187,6 +199,45 @@ impl Entry {
         now: Timestamp,
     ) -> Result<Draft<'_>, Refusal> {
         Draft::new(self, limits, true, now)
+    }
+
+    /// True while somebody waits at the key.
+    pub const fn is_waited(&self) -> bool {
+        self.waited.is_some()
+    }
+
+    /// Somebody waits at the key: it does not disappear.
+    pub fn mark_waited(&mut self) {
+        self.waited.get_or_insert_default();
+    }
+
+    /// As [`Self::mark_waited`]; `limits` are the key's own from now on, and its rows of windows run on.
+    ///
+    /// # Errors
+    /// As [`Self::draft`].
+    pub fn wait_under(
+        &mut self,
+        limits: &[Limit],
+        under_policy: bool,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let known = self.waited.as_ref().map_or(0, |waited| waited.rows.len());
+        let mut draft = match limits {
+            [limit] if !under_policy => self.draft(limit, now)?,
+            limits => self.draft_under_policy(limits, now)?,
+        };
+        (known..draft.len()).for_each(|index| draft.begin_windows(index, now));
+        let rows = (0..draft.len()).map(|index| draft.windows_begin(index).unwrap_or_default());
+        let rows = rows.collect();
+        draft.commit();
+        self.waited.get_or_insert_default().rows = rows;
+        Ok(())
+    }
+
+    /// Nobody waits at the key any more.
+    pub fn unmark_waited(&mut self, now: Timestamp) {
+        self.settle(now);
+        self.waited = None;
     }
 
     /// Holds everyone back for `span`; the span of the pause then in force.
@@ -344,8 +395,13 @@ impl Entry {
                 ..usage
             })
         };
+        let mut limits: SmallVec<[LimitUsage; 1]> =
+            self.states.iter().enumerate().filter_map(usage).collect();
+        if self.waited.as_ref().is_some_and(|waited| waited.promises()) {
+            self.tell_promises(&mut limits, now);
+        }
         Some(Usage {
-            limits: self.states.iter().enumerate().filter_map(usage).collect(),
+            limits,
             reset_after: self.forgotten_after(now),
             paused: self.paused(now),
             slowed: self
@@ -353,6 +409,28 @@ impl Entry {
                 .as_ref()
                 .map_or(Factor::ONE, |slow| slow.factor_at(now)),
         })
+    }
+
+    /// Reckons in what limits that cannot be booked ahead have promised.
+    fn tell_promises(&self, limits: &mut [LimitUsage], now: Timestamp) {
+        let own: SmallVec<[Limit; 1]> = limits.iter().map(|usage| usage.limit).collect();
+        let mut copy = self.clone();
+        let Ok(draft) = copy.draft_under_policy(&own, now) else {
+            return;
+        };
+        for (index, usage) in limits.iter_mut().enumerate() {
+            let promised = draft.promises(index).iter().map(|promise| promise.cost);
+            usage.booked = usage.booked.saturating_add(promised.sum());
+            usage.standing = draft.standing_of(index);
+            if let Earliest::After(wait) = draft.earliest_from(index, 1, 0) {
+                usage.wait = wait;
+            }
+        }
+    }
+
+    /// The next instant after `at` at which the rate of the key changes by itself.
+    pub fn next_step(&self, at: Timestamp) -> Option<Timestamp> {
+        self.slow.as_ref()?.next_change(at).map(|(step, _)| step)
     }
 
     /// What is left of the pause; zero if there is none.

@@ -11,6 +11,7 @@
 
 use super::decision::{Earliest, Standing};
 use super::units::{Span, Timestamp, Wait};
+use super::waited::Promise;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -129,6 +130,61 @@ impl Leases {
         };
         let at = free.max(now).max(not_before);
         Earliest::After(Wait::from_ns(u128::from(at.since(now))))
+    }
+
+    /// As [`Self::earliest`], with places promised from later slots on, in their order: one is free for as long as
+    /// it would be held.
+    pub fn earliest_among(
+        &self,
+        limit: LeasesLimit,
+        promises: &[Promise],
+        cost: u64,
+        now: Timestamp,
+        not_before: Timestamp,
+    ) -> Earliest {
+        let earliest = self.earliest(limit, cost, now, not_before);
+        let Earliest::After(wait) = earliest else {
+            return earliest;
+        };
+        if promises.is_empty() {
+            return earliest;
+        }
+        let mut at = now.after_ns(u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX));
+        while !self.is_free(limit, promises, cost, at) {
+            let slots = promises.iter().map(|promise| promise.slot);
+            let turns = slots.flat_map(|slot| [slot, slot.after(limit.ttl)]);
+            let later = turns
+                .chain(self.ends_after(at).take(1))
+                .filter(|turn| *turn > at);
+            let Some(next) = later.min() else {
+                break;
+            };
+            at = next;
+        }
+        Earliest::After(Wait::from_ns(u128::from(at.since(now))))
+    }
+
+    /// True if so many places are free from `at` on, for as long as a lease is held: those held become fewer, but
+    /// promised ones begin.
+    fn is_free(&self, limit: LeasesLimit, promises: &[Promise], cost: u64, at: Timestamp) -> bool {
+        let taken = |instant: Timestamp| {
+            let begun = promises.iter().filter(|promise| {
+                promise.slot <= instant && instant < promise.slot.after(limit.ttl)
+            });
+            self.count(instant) + begun.map(|promise| promise.cost).sum::<u64>()
+        };
+        let begin = promises.iter().map(|promise| promise.slot);
+        let meanwhile = begin.filter(|slot| at < *slot && *slot < at.after(limit.ttl));
+        let mut instants = meanwhile.chain([at]);
+        instants.all(|instant| taken(instant) + cost <= limit.max)
+    }
+
+    /// Holds a place that was promised, for nobody in particular.
+    pub(super) fn hold_promised(&mut self, promise: &Promise) {
+        let mut numbers = (0..=u64::MAX).rev();
+        let free = numbers.find(|number| !self.held.contains_key(number));
+        let lease = Lease::new(self.limit, promise.slot);
+        self.hold(free.unwrap_or(u64::MAX), lease);
     }
 
     /// How they stand under `limit`, and with `pending`, a lease that is not yet held.

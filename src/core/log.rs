@@ -55,7 +55,7 @@ impl Log {
     pub fn drain(&mut self, now: Timestamp) {
         let cost = self.limit.count() - 1;
         if cost > 0 {
-            self.push(self.limit, Pending { slot: now, cost }, now);
+            self.insert(self.limit, Pending { slot: now, cost }, now);
         }
     }
 
@@ -75,7 +75,12 @@ impl Log {
         )))
     }
 
-    /// Where `cost` would be booked: at its earliest slot.
+    /// The last slot booked, or `now` if that is later: where a cost is charged without asking.
+    pub fn last_slot(&self, now: Timestamp) -> Timestamp {
+        self.bookings.back().map_or(now, |last| last.slot.max(now))
+    }
+
+    /// A booking of `cost` at `slot`, not yet added.
     ///
     /// # Errors
     /// [`Refusal::TooManyBookings`] if `most` slots are held beyond the largest count.
@@ -83,56 +88,49 @@ impl Log {
         &self,
         limit: PeriodLimit,
         cost: u64,
-        now: Timestamp,
-        not_before: Timestamp,
-        most: usize,
-    ) -> Result<Pending, Refusal> {
-        let slot = self.slot(limit, cost, now, not_before);
-        self.check(limit, Pending { slot, cost }, now, most)
-    }
-
-    /// Where `cost` would be charged without asking: now, or behind the last slot booked.
-    ///
-    /// # Errors
-    /// As [`Self::place`].
-    pub fn place_unasked(
-        &self,
-        limit: PeriodLimit,
-        cost: u64,
-        now: Timestamp,
-        most: usize,
-    ) -> Result<Pending, Refusal> {
-        let slot = self.bookings.back().map_or(now, |last| last.slot.max(now));
-        self.check(limit, Pending { slot, cost }, now, most)
-    }
-
-    fn check(
-        &self,
-        limit: PeriodLimit,
-        pending: Pending,
+        slot: Timestamp,
         now: Timestamp,
         most: usize,
     ) -> Result<Pending, Refusal> {
         let held = self.bookings.len() - self.over(limit, now);
         let full = held >= most.saturating_add(LOG_COUNT_MAX as usize);
-        let fits = !full && self.total().checked_add(pending.cost).is_some();
-        fits.then_some(pending).ok_or(Refusal::TooManyBookings)
+        let fits = !full && self.total().checked_add(cost).is_some();
+        fits.then_some(Pending { slot, cost })
+            .ok_or(Refusal::TooManyBookings)
     }
 
-    /// Adds a booking that was placed, under the limit of its call; drops what is over.
-    pub fn push(&mut self, limit: PeriodLimit, pending: Pending, now: Timestamp) {
-        let total = self.total().saturating_add(pending.cost);
+    /// Counts under another limit from now on; drops what is over.
+    pub fn adopt(&mut self, limit: PeriodLimit, now: Timestamp) {
         let over = self.over(limit, now);
         if let Some(last) = self.bookings.drain(..over).next_back() {
             self.dropped = last.total;
         }
         self.limit = limit;
-        match self.bookings.back_mut() {
-            Some(last) if last.slot == pending.slot => last.total = total,
-            _ => self.bookings.push_back(Booking {
-                slot: pending.slot,
-                total,
-            }),
+    }
+
+    /// Adds a booking that was placed, under the limit of its call; drops what is over. Costs as many steps as
+    /// there are later bookings, of which there are none but where what was planned comes late.
+    pub fn insert(&mut self, limit: PeriodLimit, pending: Pending, now: Timestamp) {
+        self.adopt(limit, now);
+        let later = self.bookings.iter().rev();
+        let later = later.take_while(|booking| booking.slot > pending.slot);
+        let index = self.bookings.len() - later.count();
+        let total = self.total_before(index).saturating_add(pending.cost);
+        for booking in self.bookings.range_mut(index..) {
+            booking.total = booking.total.saturating_add(pending.cost);
+        }
+        let before = index
+            .checked_sub(1)
+            .and_then(|before| self.bookings.get_mut(before));
+        match before {
+            Some(booking) if booking.slot == pending.slot => booking.total = total,
+            _ => self.bookings.insert(
+                index,
+                Booking {
+                    slot: pending.slot,
+                    total,
+                },
+            ),
         }
         if self.bookings.capacity() > 64 && self.bookings.len() < self.bookings.capacity() / 4 {
             self.bookings.shrink_to(self.bookings.len() * 2);
@@ -179,11 +177,8 @@ impl Log {
         pause_until: Timestamp,
     ) -> Standing {
         let any = self.over(limit, now) < self.bookings.len();
-        let last = pending.map(|pending| pending.slot).or(self
-            .bookings
-            .back()
-            .filter(|_| any)
-            .map(|last| last.slot));
+        let last = self.bookings.back().filter(|_| any).map(|last| last.slot);
+        let last = last.max(pending.map(|pending| pending.slot));
         let ahead = pause_until > now || last.is_some_and(|last| last > now);
         let held = self
             .held(limit, now)

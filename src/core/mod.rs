@@ -6,26 +6,39 @@
 
 pub mod booked;
 pub mod bucket;
+pub mod course;
 pub mod decision;
 pub mod draft;
 pub mod entry;
 pub mod gcra;
+pub mod joint;
 pub mod leases;
 pub mod limit;
+pub mod line;
 pub mod log;
 pub mod number;
 pub mod pause;
+mod seen;
 pub mod sliding;
 pub mod slow;
 pub mod state;
+pub mod sums;
 pub mod timeline;
+pub mod tree;
 pub mod units;
+pub mod waited;
 pub mod wide;
 pub mod window;
 
 #[cfg(test)]
 mod carry_tests;
 #[cfg(test)]
+mod planned_tests;
+#[cfg(test)]
 mod test_booking;
 #[cfg(test)]
 mod test_key;
+#[cfg(test)]
+mod test_walk;
+#[cfg(test)]
+mod waited_tests;

@@ -8,6 +8,7 @@
 use super::decision::{Earliest, Standing};
 use super::limit::PeriodLimit;
 use super::units::{Timestamp, Wait};
+use super::waited::Promise;
 
 /// The state of a sliding window counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +85,50 @@ impl Sliding {
             at = self.start_of(index + 1);
         }
         Earliest::After(Wait::from_ns(u128::from(at.since(now))))
+    }
+
+    /// As [`Self::earliest`], with costs promised at later slots, in their order: it may go at an instant if all
+    /// that is promised for later still can.
+    pub fn earliest_among(
+        mut self,
+        promises: &[Promise],
+        cost: u64,
+        now: Timestamp,
+        pause_until: Timestamp,
+    ) -> Earliest {
+        let (mut left, mut not_before) = (promises, pause_until);
+        loop {
+            let Earliest::After(wait) = self.earliest(cost, now, not_before) else {
+                return Earliest::Never;
+            };
+            let at = now.after_ns(u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX));
+            let Some((first, later)) = left.split_first() else {
+                return Earliest::After(wait);
+            };
+            if at <= first.slot && self.with(cost, at).keeps(left) {
+                return Earliest::After(wait);
+            }
+            // What is booked later in the same window weighs the same on what is promised, and in a later window
+            // more: if not here, then behind the first promise.
+            self.book(first.cost, first.slot);
+            (left, not_before) = (later, not_before.max(first.slot));
+        }
+    }
+
+    fn with(mut self, cost: u64, at: Timestamp) -> Self {
+        self.book(cost, at);
+        self
+    }
+
+    /// True if everything promised can go at its slot.
+    fn keeps(mut self, promises: &[Promise]) -> bool {
+        promises.iter().all(|promise| {
+            let can = self
+                .earliest(promise.cost, promise.slot, promise.slot)
+                .is_now();
+            self.book(promise.cost, promise.slot);
+            can
+        })
     }
 
     /// Counts `cost` in the running window.

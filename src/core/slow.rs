@@ -168,7 +168,7 @@ impl Slow {
     }
 
     /// The first change of rate after `at`, and the factor from there on.
-    fn next_change(&self, at: Timestamp) -> Option<(Timestamp, Factor)> {
+    pub(super) fn next_change(&self, at: Timestamp) -> Option<(Timestamp, Factor)> {
         let index = (0..=STEPS).find(|&index| self.change(index) > at)?;
         Some((self.change(index), self.factor.climbed(index)))
     }
@@ -220,6 +220,13 @@ fn carry(state: &mut State, factor: Factor, full: &BucketLimit, at: Timestamp) {
     if let Some(timeline) = timeline {
         timeline.settle(bucket, at);
     }
+    let ahead = match timeline {
+        Some(timeline) => match timeline.ahead_at(limit.rate()) {
+            Some(ahead) => Some((timeline, ahead)),
+            None => return,
+        },
+        None => None,
+    };
     let Ok(mut carried) = bucket.adopt(limit, at) else {
         return;
     };
@@ -233,8 +240,8 @@ fn carry(state: &mut State, factor: Factor, full: &BucketLimit, at: Timestamp) {
         carried.undrained = before.adopt(limit, at).ok().map(|before| before.level);
     }
     *bucket = carried;
-    if let Some(timeline) = timeline {
-        timeline.round_up();
+    if let Some((timeline, ahead)) = ahead {
+        timeline.replace(ahead);
     }
 }
 

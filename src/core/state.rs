@@ -1,12 +1,13 @@
 //! What one limit of a key has counted: one variant an algorithm.
 
 use super::bucket::Bucket;
+use super::course::Course;
 use super::decision::{Earliest, LimitUsage, Standing};
 use super::leases::Leases;
 use super::limit::{BucketLimit, Limit};
 use super::log::{self, Log};
 use super::sliding::Sliding;
-use super::timeline::{self, Booking, Slot, Timeline, Trajectory};
+use super::timeline::{Booking, Slot, Timeline};
 use super::units::{Timestamp, Wait};
 use super::window::Window;
 use std::mem::discriminant;
@@ -59,9 +60,9 @@ impl State {
             Self::Empty => true,
             Self::Bucket(bucket, None) => bucket.is_full(now, pause_until),
             Self::Bucket(bucket, Some(timeline)) => {
-                let mut bucket = *bucket;
-                timeline.due(&mut bucket, now) == timeline.ahead.len()
-                    && bucket.is_full(now, pause_until)
+                let last = timeline.ahead.last();
+                last.is_none_or(|last| last <= Slot::whole(now))
+                    && timeline.settled(bucket, now).is_full(now, pause_until)
             }
             Self::Window(window) => pause_until <= now && window.is_over(now),
             Self::Sliding(sliding) => pause_until <= now && sliding.is_over(now),
@@ -82,22 +83,7 @@ impl State {
             Self::Empty => return None,
             Self::Bucket(bucket, None) => bucket.standing(now, pause_until),
             Self::Bucket(bucket, Some(timeline)) => {
-                let (bucket, ahead) = settled(bucket, timeline, now);
-                let standing = bucket.standing(now, pause_until);
-                if ahead.is_empty() {
-                    return Some(standing);
-                }
-                let line = Trajectory::new(&bucket, ahead, None);
-                let now_or_never = if bucket.start(now, pause_until) > now {
-                    0
-                } else {
-                    line.remaining(now)
-                };
-                let reset_after = line.reset_after(now).max(standing.reset_after);
-                Standing {
-                    remaining: now_or_never,
-                    reset_after,
-                }
+                Course::new(bucket, &timeline.ahead).standing(now, pause_until)
             }
             Self::Window(window) => window.standing(now, pause_until),
             Self::Sliding(sliding) => sliding.standing(now, pause_until),
@@ -112,23 +98,17 @@ impl State {
         let (limit, (used, booked), next) = match self {
             Self::Empty => return None,
             Self::Bucket(bucket, timeline) => {
-                let (bucket, ahead) = match timeline {
-                    Some(timeline) => settled(bucket, timeline, now),
-                    None => (*bucket, &[][..]),
+                let (settled, listed, next) = match timeline {
+                    Some(timeline) => {
+                        let course = Course::new(bucket, &timeline.ahead);
+                        let settled = timeline.settled(bucket, now);
+                        let slot = course.earliest(1, settled.start(now, pause_until));
+                        let next = Earliest::After(course.wait(slot, now));
+                        (settled, course.booked(now), next)
+                    }
+                    None => (*bucket, 0, bucket.earliest(1, now, pause_until)),
                 };
-                let (used, booked) = bucket.used_and_booked(now, pause_until);
-                let listed = ahead
-                    .iter()
-                    .fold(0u64, |sum, booking| sum.saturating_add(booking.cost));
-                let next = if ahead.is_empty() {
-                    bucket.earliest(1, now, pause_until)
-                } else {
-                    let permits = bucket.limit.rate().permits();
-                    let slot = Trajectory::new(&bucket, ahead, None)
-                        .earliest(1, bucket.start(now, pause_until));
-                    let wait = slot.saturating_sub(u128::from(now.as_ns()) * u128::from(permits));
-                    Earliest::After(Wait::quotient(wait, permits))
-                };
+                let (used, booked) = settled.used_and_booked(now, pause_until);
                 (
                     Limit::Bucket(bucket.limit),
                     (used, booked.saturating_add(listed)),
@@ -179,7 +159,7 @@ impl State {
         match self {
             // What is given back in a pause is given back at its end, and some slots may come before it.
             Self::Bucket(bucket, Some(timeline))
-                if timeline::due(&timeline.ahead, bucket.start(now, pause_until)) > 0 =>
+                if timeline.ahead.is_due(bucket.start(now, pause_until)) =>
             {
                 0
             }
@@ -209,9 +189,7 @@ impl State {
                     return bucket.give_back(&grant, amount, now, pause_until);
                 }
                 let timeline = timeline.as_deref_mut();
-                match timeline
-                    .is_some_and(|timeline| timeline.take_off(bucket, grant.ticket, amount))
-                {
+                match timeline.is_some_and(|timeline| timeline.take_off(bucket, &grant, amount)) {
                     true => amount,
                     // It has been worked into what was promised behind a pause: as one that passed then.
                     false if slot <= bucket.level.base => {
@@ -255,7 +233,7 @@ impl State {
         };
         let bookings = timeline.into_iter().flat_map(|timeline| {
             let (ahead, shelved) = (&timeline.ahead, &timeline.shelved);
-            shelved.iter().chain(ahead)
+            shelved.iter().chain(ahead.iter())
         });
         bookings.filter(|booking| booking.ticket != 0)
     }
@@ -306,10 +284,4 @@ pub struct Grant {
     pub limit: Limit,
     /// The lease that went with them; 0 for none.
     pub lease: u64,
-}
-
-fn settled<'a>(bucket: &Bucket, timeline: &'a Timeline, now: Timestamp) -> (Bucket, &'a [Booking]) {
-    let mut bucket = *bucket;
-    let due = timeline.due(&mut bucket, now);
-    (bucket, &timeline.ahead[due..])
 }

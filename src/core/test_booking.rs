@@ -145,10 +145,10 @@ impl TestKey {
     }
 
     /// The bookings ahead of a bucket.
-    pub fn ahead(&self) -> &[Booking] {
+    pub fn ahead(&self) -> Vec<Booking> {
         match self.entry.parts().0 {
-            [State::Bucket(_, Some(timeline))] => &timeline.ahead,
-            _ => &[],
+            [State::Bucket(_, Some(timeline))] => timeline.ahead.iter().copied().collect(),
+            _ => Vec::new(),
         }
     }
 

@@ -3,9 +3,12 @@
 use super::*;
 use crate::core::decision::{Earliest, Refusal};
 use crate::core::limit::{BucketLimit, Keeps, Rate};
+use crate::core::pause::SlowDown;
+use crate::core::slow::Factor;
 use crate::core::state::State;
+use crate::core::test_booking::ns;
 use crate::core::test_key::*;
-use crate::core::units::{DAY, SECOND};
+use crate::core::units::{DAY, SECOND, Span, Wait};
 
 #[test]
 fn a_booking_ahead_leaves_room_for_what_has_refilled_by_its_slot() {
@@ -235,12 +238,12 @@ fn a_level_ahead_of_the_clock_loses_no_booking() {
         at: at(8),
         fraction: 0,
     };
-    let mut timeline = Timeline::default();
-    timeline.insert(Booking {
+    let booking = Booking {
         slot,
         cost: 5,
         ticket: 0,
-    });
+    };
+    let mut timeline = Timeline::new(Line::of(bucket.limit.rate(), [booking]));
     timeline.settle(&mut bucket, at(9));
     assert_eq!((timeline.ahead.len(), bucket.level.base), (0, at(10)));
     assert_eq!(
@@ -366,4 +369,51 @@ fn a_ticket_whose_slot_has_passed_in_a_pause_gives_back_what_refill_has_not() {
     assert_eq!(key.give_back(grant), 8);
     assert!(key.resume());
     assert_eq!(key.take_all(&limit), 1);
+}
+
+#[test]
+fn a_ticket_inside_the_last_nanosecond_of_a_pause_is_found_again() {
+    let (mut key, limit) = (TestKey::new(), bucket(1, "3/7ns"));
+    assert!(key.take(&limit, 1));
+    let grant = key.book_ticket(&limit, 1, Wait::quotient(7, 3), 1);
+    key.entry.pause(ns(3), true, false, key.now);
+    let Earliest::After(wait) = key.reserve_exactly(&limit, 1, ms(1)) else {
+        panic!("it can go");
+    };
+    assert_eq!(wait.parts(), (4, 2, 3));
+    // All of it: had it been worked in at the pause's end, two thirds of a nanosecond would have refilled since.
+    assert_eq!(key.give_back(grant), 1);
+}
+
+#[test]
+fn what_a_pause_has_worked_in_keeps_its_slots_when_the_rate_climbs() {
+    let (mut key, limit) = (TestKey::new(), bucket(1, "3/7ns"));
+    assert!(key.take(&limit, 1));
+    let factor = Factor::from_thousandths(500).expect("a factor");
+    let recover = ns(800);
+    let slow = Some(SlowDown { factor, recover });
+    key.entry.pause_then_slow(ns(1), true, false, slow, key.now);
+    key.advance_ns(50);
+    key.book_at_ns(&limit, 1, 150);
+    assert_eq!(
+        key.reserve_exactly(&limit, 1, Span::ZERO),
+        Earliest::After(Wait::ZERO)
+    );
+    let now = key.now;
+    let draft = key.entry.draft(&limit, now).expect("it can be held");
+    let Earliest::After(after) = draft.earliest_from(0, 1, 150) else {
+        panic!("it can go");
+    };
+    key.book_ticket(&limit, 1, after, 1);
+    assert_ne!(key.ahead()[1].slot.fraction, 0);
+    // The pause works both in; a step of the recovery comes before it ends.
+    key.entry.pause(ns(500), false, false, key.now);
+    key.advance_ns(60);
+    key.entry.forget(key.now);
+    let [State::Bucket(_, Some(timeline))] = key.entry.parts().0 else {
+        panic!("bookings are listed");
+    };
+    let shelved: Vec<Slot> = timeline.shelved.iter().map(|one| one.slot).collect();
+    let after: Vec<u64> = shelved.iter().map(|slot| slot.at.as_ns() - START).collect();
+    assert_eq!((after, shelved[1].fraction), (vec![200, 205], 0));
 }

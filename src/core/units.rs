@@ -49,6 +49,11 @@ impl Timestamp {
         Self(self.0.saturating_add(ns))
     }
 
+    /// The instant `ns` nanoseconds earlier, the epoch at the earliest.
+    pub const fn before_ns(self, ns: u64) -> Self {
+        Self(self.0.saturating_sub(ns))
+    }
+
     /// The instant `span` later.
     pub const fn after(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))

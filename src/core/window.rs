@@ -75,6 +75,8 @@ impl Window {
             self.used = moved;
         }
         self.limit = limit;
+        // Under a shorter period more of them may be over.
+        self.roll(now);
         self
     }
 
@@ -87,46 +89,19 @@ impl Window {
         Earliest::After(Wait::from_ns(u128::from(slot.since(now))))
     }
 
-    /// Books `cost` into the first window with room from `not_before` on.
-    ///
-    /// A row without windows begins at the request, or at the end of its pause: those before a slot further
-    /// ahead are there for others.
+    /// Counts `cost` in the window of `slot`, beyond its count if need be. A row without windows begins at
+    /// `begin`.
     ///
     /// # Errors
     /// [`Refusal::TooManyBookings`] if `most` windows are booked already.
-    pub fn book(
-        &mut self,
-        cost: u64,
-        now: Timestamp,
-        pause_until: Timestamp,
-        not_before: Timestamp,
-        most: usize,
-    ) -> Result<(), Refusal> {
-        self.roll(now);
-        let slot = self.slot(cost, now, not_before.max(pause_until));
-        self.add(slot, now.max(pause_until), cost, most)
-    }
-
-    /// Charges `cost` to the running window, beyond its count if need be.
-    ///
-    /// # Errors
-    /// As [`Self::book`].
-    pub fn charge(&mut self, cost: u64, now: Timestamp, most: usize) -> Result<(), Refusal> {
-        self.roll(now);
-        self.add(now, now, cost, most)
-    }
-
-    /// Counts `cost` at `slot`, in a row that begins at `begin` if it has not begun.
-    fn add(
+    pub fn add(
         &mut self,
         slot: Timestamp,
         begin: Timestamp,
         cost: u64,
         most: usize,
     ) -> Result<(), Refusal> {
-        if self.used.is_empty() {
-            self.begin = self.begin_at(begin);
-        }
+        self.begin = self.begin_or(begin);
         let place = self.place_of(slot);
         match self.used.binary_search_by_key(&place, |(place, _)| *place) {
             Ok(index) => self.used[index].1 = self.used[index].1.saturating_add(cost),
@@ -229,6 +204,15 @@ impl Window {
             (place, index) = (place + 1, index + 1);
         }
         at.max(self.start_of(place))
+    }
+
+    /// Where the row begins; at `begin` if nothing has begun it.
+    pub fn begin_or(&self, begin: Timestamp) -> Timestamp {
+        if self.used.is_empty() {
+            self.begin_at(begin)
+        } else {
+            self.begin
+        }
     }
 
     fn begin_at(&self, at: Timestamp) -> Timestamp {

@@ -27,7 +27,7 @@ use crate::core::entry::{Entry, LIMITS_MAX, State, States};
 use crate::core::limit::{BucketLimit, Keeps, Rate};
 use crate::core::number::AMOUNT_MAX;
 use crate::core::pause::Pause;
-use crate::core::timeline::{Timeline, Trajectory};
+use crate::core::timeline::Timeline;
 use crate::core::units::{Span, Timestamp};
 use crate::store::{DATABASES_MAX, KEY_BYTES_MAX, Key, PolicyLimits, Remembered, Ticket, Value};
 
@@ -312,23 +312,9 @@ fn decode_bucket(input: &mut Input<'_>) -> Result<(Bucket, Option<Timeline>), De
             .then(|| decode_level(input))
             .transpose()?,
     };
-    let permits = bucket.limit.rate().permits();
     let timeline = is_set(FLAG_BOOKED)
-        .then(|| codec_timeline::decode(input, permits))
+        .then(|| codec_timeline::decode(input, bucket.limit.rate()))
         .transpose()?;
-    if let Some(timeline) = &timeline {
-        let begun = Bucket {
-            level: bucket.undrained.unwrap_or(bucket.level),
-            ..bucket
-        };
-        let lines = [(&bucket, &timeline.ahead), (&begun, &timeline.shelved)];
-        if !lines
-            .into_iter()
-            .all(|(bucket, bookings)| Trajectory::new(bucket, bookings, None).holds())
-        {
-            return Err(DecodeError::Invalid("bookings that no bucket holds"));
-        }
-    }
     Ok((bucket, timeline))
 }
 

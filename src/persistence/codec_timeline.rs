@@ -6,30 +6,41 @@
 //! ```
 
 use super::input::{DecodeError, Input, put_varint};
+use crate::core::limit::Rate;
+use crate::core::line::Line;
 use crate::core::number::AMOUNT_MAX;
 use crate::core::timeline::{Booking, Slot, Timeline};
 use crate::core::units::Timestamp;
 
 pub fn encode(out: &mut Vec<u8>, timeline: &Timeline) {
-    for bookings in [&timeline.ahead, &timeline.shelved] {
-        put_varint(out, bookings.len() as u64);
-        let mut last = 0;
-        for booking in bookings {
-            put_varint(out, booking.slot.at.as_ns() - last);
-            put_varint(out, booking.slot.fraction);
-            put_varint(out, booking.cost);
-            put_varint(out, booking.ticket);
-            last = booking.slot.at.as_ns();
-        }
+    encode_bookings(out, timeline.ahead.len(), timeline.ahead.iter());
+    encode_bookings(out, timeline.shelved.len(), timeline.shelved.iter());
+}
+
+fn encode_bookings<'a>(
+    out: &mut Vec<u8>,
+    count: usize,
+    bookings: impl Iterator<Item = &'a Booking>,
+) {
+    put_varint(out, count as u64);
+    let mut last = 0;
+    for booking in bookings {
+        put_varint(out, booking.slot.at.as_ns() - last);
+        put_varint(out, booking.slot.fraction);
+        put_varint(out, booking.cost);
+        put_varint(out, booking.ticket);
+        last = booking.slot.at.as_ns();
     }
 }
 
-/// Reads the bookings of a bucket whose rate has this many permits.
-pub fn decode(input: &mut Input<'_>, permits: u64) -> Result<Timeline, DecodeError> {
-    Ok(Timeline {
-        ahead: decode_bookings(input, permits)?,
-        shelved: decode_bookings(input, permits)?,
-    })
+/// Reads the bookings of a bucket of this rate.
+pub fn decode(input: &mut Input<'_>, rate: Rate) -> Result<Timeline, DecodeError> {
+    let ahead = Line::of(rate, decode_bookings(input, rate.permits())?);
+    let shelved = decode_bookings(input, rate.permits())?;
+    if !ahead.holds() || !Line::of(rate, shelved.iter().copied()).holds() {
+        return Err(DecodeError::Invalid("bookings that no bucket holds"));
+    }
+    Ok(Timeline { ahead, shelved })
 }
 
 fn decode_bookings(input: &mut Input<'_>, permits: u64) -> Result<Vec<Booking>, DecodeError> {

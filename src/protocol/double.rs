@@ -5,7 +5,7 @@ use std::io::Write as _;
 const TEXT_BYTES_MAX: usize = 32;
 
 /// Integers up to here are printed as such.
-const PLAIN_INTEGER_MAX: f64 = 4_503_599_627_370_496.0;
+const PLAIN_INTEGER_MAX: f64 = 4_611_686_018_427_387_904.0;
 
 /// The text of one number, on the stack.
 pub(super) struct DoubleText {
@@ -162,7 +162,8 @@ mod tests {
             (1e8, "100000000"),
             (1.7e12, "1700000000000"),
             (-4503599627370495.0, "-4503599627370495"),
-            (1e16, "1e+16"),
+            (1e16, "10000000000000000"),
+            (1e18, "1000000000000000000"),
             (1_700_002_372_347_469.0 + 0.25, "1700002372347469.2"),
             (123e7, "1230000000"),
             (1e21, "1e+21"),

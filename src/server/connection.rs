@@ -282,9 +282,18 @@ impl Connection {
                 Passage::Ran(flow) => return Ok(flow),
                 Passage::Held => {
                     self.wake.notified().await;
-                    self.is_over()?;
+                    if self.client.is_killed() {
+                        return Err(End::Killed);
+                    }
                 }
-                Passage::Closed => return Err(End::Stopping),
+                Passage::Closed => {
+                    // A last reply goes out; nothing more is served.
+                    if let Some(result) = completion {
+                        self.session.complete(result, &mut self.output);
+                        self.flush().await?;
+                    }
+                    return Err(End::Stopping);
+                }
             }
         }
     }
@@ -378,6 +387,14 @@ impl Connection {
             }
             self.is_over()?;
             self.flush().await?;
+            let Self {
+                server,
+                session,
+                input,
+                ..
+            } = self;
+            // While commands are held nobody goes and nobody leaves.
+            server.gate.pass(|| session.look_ahead(input));
             let has_room = self.input.len() < WAITING_BYTES_MAX;
             if has_room {
                 self.input.reserve(READ_BYTES);

@@ -24,6 +24,7 @@ mod policies;
 mod saver;
 mod shutdown;
 mod start;
+mod waiting;
 
 pub use listener::{BindError, bind};
 pub use shutdown::signalled;
@@ -99,6 +100,7 @@ pub async fn serve(
         ));
     }
     tasks.spawn(background::sweep(server.engine.clone()));
+    tasks.spawn(waiting::fire(server.engine.clone(), server.gate.clone()));
     tasks.spawn(background::save(
         server.engine.clone(),
         server.saver.clone(),
@@ -128,6 +130,7 @@ pub async fn serve(
         }
     };
     tasks.shutdown().await;
+    server.engine.stop_waiting();
     server.gate.set(Phase::Closed);
     drop(requests);
     if tokio::time::timeout(GRACE, server.gate.empty())

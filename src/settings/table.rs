@@ -248,7 +248,7 @@ pub(crate) fn yes_no(value: &[u8]) -> Result<bool, String> {
 }
 
 /// Most bookings a key may be allowed: a million of them take tens of megabytes, and a call on such a key
-/// tens of milliseconds.
+/// under another rate tens of milliseconds.
 pub(crate) const BOOKINGS_LIMIT: u64 = 1_000_000;
 
 /// The longest pause: a duration above zero.

@@ -261,9 +261,34 @@ impl Store {
 
     /// Removes a key; true if it existed at `now`.
     pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
+        self.remove_then(database, key, now, |_| {})
+    }
+
+    /// As [`Self::remove`]; `None` if somebody waits at the key, which is left as it is then.
+    pub fn remove_unless_waited(&self, database: u8, key: &[u8], now: Timestamp) -> Option<bool> {
         self.with_value(database, key, now, |value| {
-            self.records.forget_key(database, key);
-            !std::mem::take(value).is_absent()
+            let is_waited = matches!(value, Value::Limit(entry) if entry.is_waited());
+            (!is_waited).then(|| self.take_out(database, key, value))
+        })
+    }
+
+    fn take_out(&self, database: u8, key: &[u8], value: &mut Value) -> bool {
+        self.records.forget_key(database, key);
+        !std::mem::take(value).is_absent()
+    }
+
+    /// As [`Self::remove`]; calls `f` with what is left before anybody else sees it.
+    pub fn remove_then(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(&mut Value),
+    ) -> bool {
+        self.with_value(database, key, now, |value| {
+            let existed = self.take_out(database, key, value);
+            f(value);
+            existed
         })
     }
 

@@ -5,6 +5,7 @@
 
 use super::key::Key;
 use super::policies::PolicyLimits;
+use crate::core::joint::Ask;
 use crate::core::timeline::Slot;
 use crate::core::units::{SECOND, Span, Timestamp};
 use parking_lot::Mutex;
@@ -58,6 +59,17 @@ pub struct Part {
     pub costs: SmallVec<[u64; 1]>,
     /// Slots, one a limit.
     pub slots: SmallVec<[Slot; 1]>,
+}
+
+impl Part {
+    /// What it asked of its key.
+    pub fn ask(&self) -> Ask<'_> {
+        Ask {
+            limits: &self.limits,
+            under_policy: self.under_policy,
+            costs: &self.costs,
+        }
+    }
 }
 
 impl Ticket {

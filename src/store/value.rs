@@ -41,6 +41,8 @@ impl Value {
     /// Works in what has come due and drops what has gone by itself.
     pub fn forget(&mut self, now: Timestamp) {
         match self {
+            // Those slots that have come are booked first, each at its instant.
+            Self::Limit(entry) if entry.is_waited() => {}
             Self::Limit(entry) => entry.forget(now),
             Self::Plain(plain) if plain.is_expired(now) => *self = Self::default(),
             Self::Plain(_) => {}

@@ -24,13 +24,11 @@ pub fn nanoseconds(wait: Wait) -> Q {
 }
 
 /// A key's bucket and its bookings ahead.
-pub fn bucket_of(entry: &Entry) -> Option<(&Bucket, &[Booking])> {
+pub fn bucket_of(entry: &Entry) -> Option<(&Bucket, Vec<Booking>)> {
     match entry.parts().0 {
         [State::Bucket(bucket, timeline)] => {
-            let ahead = timeline
-                .as_deref()
-                .map_or(&[][..], |timeline| &timeline.ahead);
-            Some((bucket, ahead))
+            let ahead = timeline.iter().flat_map(|timeline| timeline.ahead.iter());
+            Some((bucket, ahead.copied().collect()))
         }
         _ => None,
     }
@@ -44,7 +42,7 @@ pub fn granted(before: &Entry, after: &Entry) -> Q {
     let (mut old, mut rate_changed) = (Vec::new(), false);
     if let Some((before, ahead)) = bucket_of(before) {
         rate_changed = before.limit.rate() != bucket.limit.rate();
-        old.extend_from_slice(ahead);
+        old = ahead;
     }
     if rate_changed {
         // They have moved to whole nanoseconds.
@@ -56,7 +54,7 @@ pub fn granted(before: &Entry, after: &Entry) -> Q {
         });
     }
     for booking in ahead {
-        match old.iter().position(|other| other == booking) {
+        match old.iter().position(|other| *other == booking) {
             Some(index) => drop(old.remove(index)),
             None => return exact(booking.slot, permits),
         }

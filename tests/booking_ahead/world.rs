@@ -113,7 +113,8 @@ impl Key {
         }
     }
 
-    fn line_mut(&mut self, rule: Rule, now: i128) -> &mut Line {
+    /// The bucket, which begins if there is none.
+    pub fn line_mut(&mut self, rule: Rule, now: i128) -> &mut Line {
         if self.line.is_none() {
             let (line, undrained) = self.begin(rule, now);
             (self.line, self.undrained) = (Some(line), undrained);

@@ -1,8 +1,13 @@
 //! The leases that go when their connection goes.
 
+use super::state::Connection;
+use crate::command::access::{self, At};
+use crate::command::context::Shared;
 use crate::command::error::Error;
+use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
 use crate::store::{Key, Store};
+use crate::waiting::Keys;
 
 /// Most leases that are bound to one connection: one by one they are looked for when it ends, which takes some
 /// milliseconds then.
@@ -67,13 +72,27 @@ impl BoundLeases {
         self.leases.is_empty()
     }
 
-    /// Releases all that are still held and still bound to it. How many that were.
-    pub fn release(&mut self, store: &Store, connection: u64, now: Timestamp) -> u64 {
-        let bound = std::mem::take(&mut self.leases).into_iter();
-        bound
-            .map(|bound| u64::from(bound.release(store, connection, now)))
-            .sum()
+    /// Takes all out, to be released: those that are still held and still bound to it.
+    fn take(&mut self) -> Vec<Bound> {
+        std::mem::take(&mut self.leases)
     }
+}
+
+/// Releases the leases that are bound to a connection. How many that were.
+pub fn release(shared: &Shared, connection: &mut Connection, now: Timestamp) -> u64 {
+    let (mut released, client) = (0, connection.client.id);
+    for lease in connection.bound.take() {
+        let at = At {
+            shared,
+            database: lease.database,
+            now,
+        };
+        let release = |mut keys: Keys<'_, '_>| Ok(lease.release(keys.kept()[0], client, now));
+        // The key may hold a plain value by now.
+        let was_held = access::change(at, &[lease.key.as_bytes()], release);
+        released += u64::from(matches!(was_held, Ok(true)));
+    }
+    released
 }
 
 impl Bound {
@@ -85,18 +104,15 @@ impl Bound {
         })
     }
 
-    fn release(&self, store: &Store, connection: u64, now: Timestamp) -> bool {
-        let released = store.with_limit(self.database, self.key.as_bytes(), now, |entry| {
-            let leases = entry.leases_mut()?;
-            let lease = leases.get(self.number, now)?;
+    /// Releases it on its key, if it is still held and still bound to the connection; true if it was.
+    fn release(&self, entry: &mut Entry, connection: u64, now: Timestamp) -> bool {
+        let leases = entry.leases_mut();
+        leases.is_some_and(|leases| {
+            let lease = leases.get(self.number, now);
             // Another connection may have asked for it again, by its id.
-            if lease.bound_to != connection {
-                return None;
-            }
-            leases.release(self.number, now)
-        });
-        // The key may hold a plain value by now.
-        matches!(released, Ok(Some(_)))
+            let is_own = lease.is_some_and(|lease| lease.bound_to == connection);
+            is_own && leases.release(self.number, now).is_some()
+        })
     }
 }
 
@@ -135,6 +151,17 @@ mod tests {
         Ok(())
     }
 
+    fn release_all(bound: &mut BoundLeases, store: &Store) -> usize {
+        let released = bound.take().into_iter().filter(|bound| {
+            let key = bound.key.as_bytes();
+            let released = store.with_limit(bound.database, key, now(), |entry| {
+                bound.release(entry, ME, now())
+            });
+            released.unwrap()
+        });
+        released.count()
+    }
+
     #[test]
     fn only_those_are_released_that_are_bound_to_the_connection() {
         let (store, mut bound) = (Store::new(), BoundLeases::default());
@@ -143,9 +170,9 @@ mod tests {
         take(&mut bound, &store, 2).unwrap();
         hold(&store, b"k", 3, 0);
         hold(&store, b"k", 2, ME + 1);
-        assert_eq!(bound.release(&store, ME, now()), 1);
+        assert_eq!(release_all(&mut bound, &store), 1);
         assert_eq!(store.counts.leases(), 2);
-        assert!(bound.is_empty() && bound.release(&store, ME, now()) == 0);
+        assert!(bound.is_empty() && release_all(&mut bound, &store) == 0);
     }
 
     #[test]
@@ -163,7 +190,7 @@ mod tests {
         assert!(released.unwrap().is_some());
         take(&mut bound, &store, 20_000).unwrap();
         assert!(take(&mut bound, &store, 20_001).is_err());
-        assert_eq!(bound.release(&store, ME, now()), BOUND_MAX as u64);
+        assert_eq!(release_all(&mut bound, &store), BOUND_MAX);
         assert_eq!(store.counts.leases(), 0);
     }
 
@@ -179,6 +206,6 @@ mod tests {
             assert!(released.unwrap().is_some());
             assert!(bound.leases.len() <= LOOKED_AT_MIN);
         }
-        assert_eq!(bound.release(&store, ME, now()), 1);
+        assert_eq!(release_all(&mut bound, &store), 1);
     }
 }

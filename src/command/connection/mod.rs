@@ -1,7 +1,7 @@
 //! The connection itself: what the server remembers of it, and the commands that change that.
 
 pub mod auth;
-mod bound;
+pub mod bound;
 pub mod client;
 pub mod hello;
 pub mod ping;

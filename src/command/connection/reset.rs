@@ -1,5 +1,6 @@
 //! QUIT and RESET: end the connection, or begin it anew.
 
+use super::bound;
 use super::state::Replies;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -41,10 +42,7 @@ fn reset(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     drop_watches(context);
     leave(context);
     let connection = &mut *context.connection;
-    let store = &context.shared.store;
-    connection
-        .bound
-        .release(store, connection.client.id, context.now);
+    bound::release(context.shared, connection, context.now);
     connection.transaction = None;
     connection.database = 0;
     connection.set_protocol(Protocol::Resp2);

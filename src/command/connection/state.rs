@@ -63,6 +63,13 @@ impl Connection {
         }
     }
 
+    /// A lease that was granted while it waited goes with it from now on.
+    pub fn adopt_granted_lease(&mut self) {
+        if let Some(lease) = self.client.granted_lease.lock().take() {
+            self.bound.add(lease.database, &lease.key, lease.number);
+        }
+    }
+
     /// Answers in `protocol` from here on; messages are encoded in it too.
     pub fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;

@@ -1,5 +1,6 @@
 //! DEL and UNLINK.
 
+use crate::command::access;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
@@ -26,11 +27,8 @@ pub const UNLINK: Spec = Spec {
 };
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    let (store, database) = (&context.shared.store, context.connection.database);
     let keys = arguments.iter().skip(1);
-    let count = keys
-        .filter(|key| store.remove(database, key, context.now))
-        .count();
+    let count = keys.filter(|key| access::remove(context, key)).count();
     context.reply.integer(count as i64);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! DBSIZE, FLUSHDB, FLUSHALL: a database as a whole.
 
+use crate::command::access;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
@@ -60,17 +61,14 @@ fn check_type(arguments: Arguments<'_>) -> Result<(), Error> {
 
 fn flush_one(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     check_type(arguments)?;
-    context
-        .shared
-        .store
-        .clear(context.connection.database, context.now);
+    access::clear(context, Some(context.connection.database));
     context.reply.ok();
     Ok(())
 }
 
 fn flush_all(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     check_type(arguments)?;
-    context.shared.store.clear_all(context.now);
+    access::clear(context, None);
     context.reply.ok();
     Ok(())
 }

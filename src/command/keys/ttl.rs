@@ -4,6 +4,7 @@
 //! that whoever waits as told finds it gone. Those of a plain value are Redis's: milliseconds, and seconds rounded to
 //! the nearest.
 
+use crate::command::access;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Run, Spec};
@@ -89,13 +90,9 @@ fn reply(
     unit: Unit,
     since_epoch: bool,
 ) -> Result<(), Error> {
-    let (store, database, now) = (
-        &context.shared.store,
-        context.connection.database,
-        context.now,
-    );
+    let now = context.now;
     let since = if since_epoch { now.as_ns() } else { 0 };
-    let time = store.read(database, &arguments[1], now, |value| {
+    let time = access::look(context, &arguments[1], |value, _| {
         let Some(value) = value else {
             return -2;
         };

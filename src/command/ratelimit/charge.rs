@@ -1,21 +1,22 @@
 //! `RL.CHARGE`: a cost that is known only afterwards.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
-use crate::command::decide;
 use crate::command::error::Error;
 use crate::command::limits::{LIMIT, limit};
 use crate::command::replay;
 use crate::command::rules::{self, Rule};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::{Earliest, Refusal};
-use crate::core::draft::Draft;
 use crate::core::entry::Entry;
+use crate::core::joint::{Ask, Joint, latest};
 use crate::core::limit::Limit;
 use crate::core::number;
 use crate::core::units::{Timestamp, Wait};
 use crate::protocol::Arguments;
 use crate::store::Answer;
+use smallvec::SmallVec;
 
 /// The row.
 pub const SPEC: Spec = Spec {
@@ -35,7 +36,7 @@ pub const SPEC: Spec = Spec {
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let mut cursor = Cursor::new(arguments);
     let (key, term) = (cursor.key()?, limit(&mut cursor)?);
-    let (limits, under_policy) = rules::resolve(term, &context.shared.store.policies)?;
+    let (limits, policy) = rules::resolve(term, &context.shared.store.policies)?;
     let costs = rules::cost_list(&mut cursor, "cost", limits.len(), number::amount)?;
     let id = rules::optional_id(&mut cursor)?;
     if limits.iter().any(|limit| matches!(limit, Limit::Leases(_))) {
@@ -44,25 +45,26 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             "one without LEASES, which are taken and not charged",
         ));
     }
+    let rule = Rule {
+        key,
+        limits,
+        policy,
+        costs,
+    };
     let (store, database, now) = (
         &context.shared.store,
         context.connection.database,
         context.now,
     );
-    let wait = store.with_limit(database, key, now, |entry| -> Result<Wait, Error> {
+    let (wait, waited) = access::change(&*context, &[key], |mut keys| {
         if let Some(id) = id
             && let Some(Answer::Until(slot)) =
                 replay::recall(store, database, key, id, arguments, now)?
         {
-            return Ok(Wait::from_ns(u128::from(slot.since(now))));
+            return Ok((Wait::from_ns(u128::from(slot.since(now))), false));
         }
-        let rule = Rule {
-            key,
-            limits,
-            under_policy,
-            costs,
-        };
-        let wait = charge(entry, rule, now, context.shared.settings.max_bookings())?;
+        let entry = &mut keys.kept()[0];
+        let wait = charge(entry, &rule, now, context.shared.settings.max_bookings())?;
         if let Some(id) = id {
             let slot = now.after_ns(u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX));
             replay::keep(
@@ -70,13 +72,20 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
                 database,
                 key,
                 id,
-                arguments,
+                replay::fingerprint(arguments),
                 Answer::Until(slot),
                 slot,
             );
         }
-        Ok(wait)
-    })??;
+        Ok((wait, entry.is_waited()))
+    })?;
+    // A next one comes behind those who wait.
+    let wait = match waited {
+        true => access::decide(&*context, &[key], |keys| {
+            next_wait(keys.seen[0], &rule, now)
+        })?,
+        false => wait,
+    };
     context.reply.integer(wait.ceil_ms());
     Ok(())
 }
@@ -84,28 +93,35 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
 /// Charges a key and says what a next cost of 1 would wait.
 fn charge(
     entry: &mut Entry,
-    rule: Rule<'_>,
+    rule: &Rule<'_>,
     now: Timestamp,
     bookings_max: usize,
 ) -> Result<Wait, Error> {
-    let rules = [rule];
-    let mut drafts = decide::drafts([&mut *entry], &rules, now, bookings_max)?;
-    for draft in &mut drafts {
-        for (index, &cost) in rules[0].costs.iter().enumerate() {
-            draft.charge(index, cost)?;
-            if !draft.standing_of(index).reset_after.fits_reply() {
-                return Err(Refusal::BeyondReply.into());
-            }
-        }
-    }
-    drafts.into_iter().for_each(Draft::commit);
-    let drafts = decide::drafts([&mut *entry], &rules, now, bookings_max)?;
-    let next = drafts
+    let asks = [rule.ask()];
+    let mut joint = Joint::new([&mut *entry], &asks, now, bookings_max)?;
+    joint.charge()?;
+    let standings = joint.standings();
+    if !standings
         .iter()
-        .flat_map(|draft| (0..draft.len()).map(|index| draft.earliest_from(index, 1, 0)));
-    Ok(match next.max() {
-        Some(Earliest::After(wait)) => wait,
+        .all(|standing| standing.reset_after.fits_reply())
+    {
+        return Err(Refusal::BeyondReply.into());
+    }
+    joint.commit();
+    next_wait(entry, rule, now)
+}
+
+/// What a next cost of 1 would wait.
+fn next_wait(entry: &mut Entry, rule: &Rule<'_>, now: Timestamp) -> Result<Wait, Error> {
+    let ones: SmallVec<[u64; 1]> = SmallVec::from_elem(1, rule.costs.len());
+    let asks = [Ask {
+        costs: &ones,
+        ..rule.ask()
+    }];
+    let joint = Joint::new([entry], &asks, now, usize::MAX)?;
+    Ok(match latest(&joint.earliest_from(0)) {
+        Earliest::After(wait) => wait,
         // A capacity is at least 1.
-        Some(Earliest::Never) | None => Wait::ZERO,
+        Earliest::Never => Wait::ZERO,
     })
 }

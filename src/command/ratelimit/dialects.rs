@@ -2,6 +2,7 @@
 //! 8.8 milestones), `THROTTLE` (throttlecrab). All are GCRA in whole seconds; they differ in the order
 //! of their words and in what they call the capacity.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -87,30 +88,30 @@ impl Answer {
 /// Takes `cost`, or only looks if it is zero.
 fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Result<Answer, Error> {
     let now = context.now;
-    let answer = context.shared.store.with_limit(
-        context.connection.database,
-        key,
-        now,
-        |entry| -> Result<_, Error> {
-            let mut draft = entry.draft(&limit, now)?;
-            let earliest = draft.retry_after(0, cost);
-            let allowed = earliest.is_now();
-            let spends = allowed && cost > 0;
-            if spends {
+    let answer = access::decide(&*context, &[key], |keys| {
+        let mut draft = keys.seen[0].draft(&limit, now)?;
+        let earliest = draft.retry_after(0, cost);
+        let allowed = earliest.is_now();
+        let spends = allowed && cost > 0;
+        if spends {
+            draft.book(cost)?;
+            if let Some(kept) = keys.kept {
+                let mut draft = kept[0].draft(&limit, now)?;
                 draft.book(cost)?;
-            }
-            let standing = draft.standing();
-            if spends {
                 draft.commit();
             }
-            Ok(Answer {
-                allowed,
-                capacity: limit.capacity() as i64,
-                earliest,
-                standing,
-            })
-        },
-    )??;
+        }
+        let standing = draft.standing();
+        if spends {
+            draft.commit();
+        }
+        Ok(Answer {
+            allowed,
+            capacity: limit.capacity() as i64,
+            earliest,
+            standing,
+        })
+    })?;
     if cost > 0 {
         context.tally.granted += u64::from(answer.allowed);
         context.tally.denied += u64::from(!answer.allowed);

@@ -1,21 +1,27 @@
 //! `RL.LEASE`, `RL.RENEW`, `RL.RELEASE`, `RL.LEASES`: how many at once.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
+use crate::command::connection::Pending;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::limits::{leases_limit, leases_max};
 use crate::command::replay;
-use crate::command::rules::{self, id_text};
+use crate::command::rules::{self, PRIORITY_UNLESS_GIVEN, id_text};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::command::waiters::{Arrival, Asked, Caller};
 use crate::core::entry::Entry;
 use crate::core::leases::{Lease, Leases, LeasesLimit, OWNER_BYTES_MAX};
 use crate::core::limit::Limit;
 use crate::core::number;
-use crate::core::units::{Timestamp, Wait};
+use crate::core::units::{Span, Timestamp, Wait};
 use crate::protocol::{Arguments, Reply};
-use crate::store::{Answer, Store};
+use crate::store::{Answer, Key, Store};
+use crate::waiting::{self, Holder, Want, Wish};
+use smallvec::SmallVec;
 
 const FLAGS: Flags = Flags::WRITE.and(Flags::FAST);
+const WAITS: Flags = Flags::WRITE.and(Flags::BLOCKING);
 const LEASE_NUMBER: Argument = Argument::integer("lease");
 const TTL: Argument = Argument::string("ttl");
 
@@ -26,12 +32,13 @@ pub const LEASE: Spec = Spec {
         Argument::key("key"),
         Argument::integer("max"),
         TTL,
+        Argument::string("duration").token("WAIT").optional(),
         Argument::string("owner").token("OWNER").optional(),
         rules::ID,
         Argument::flag("bound", "BOUND"),
     ],
-    reply: "An array of the lease (a number that grows and is never used again) and the milliseconds until it lapses; nil if `max` are held, or while the key is paused. With `BOUND` it is released when the connection goes. The same `ID` again gets the same lease with what is left of it, 0 if it is no longer held.",
-    flags: FLAGS,
+    reply: "An array of the lease (a number that grows and is never used again) and the milliseconds until it lapses; nil if `max` are held, or while the key is paused. With `WAIT` it waits in line for so long, as `RL.ACQUIRE` does, and nil comes when that has passed. With `BOUND` it is released when the connection goes. The same `ID` again gets the same lease with what is left of it, 0 if it is no longer held.",
+    flags: WAITS,
     keys: Keys::ONE,
     ..Spec::new("RL.LEASE", Group::RateLimit, Arity::at_least(4), lease)
 };
@@ -69,6 +76,8 @@ pub const LEASES: Spec = Spec {
 /// What stands behind `key max ttl`.
 #[derive(Default)]
 struct Options<'a> {
+    /// How long it waits at most.
+    wait: Span,
     owner: Option<&'a [u8]>,
     id: Option<&'a [u8]>,
     bound: bool,
@@ -78,9 +87,11 @@ impl<'a> Options<'a> {
     fn parse(cursor: &mut Cursor<'a>) -> Result<Self, Error> {
         const OWNER: &str = "1 to 64 bytes long";
         let mut options = Self::default();
-        let (mut owner, mut id) = (false, false);
+        let (mut wait, mut owner, mut id) = (false, false, false);
         loop {
-            if cursor.option("OWNER", &mut owner)? {
+            if cursor.option("WAIT", &mut wait)? {
+                options.wait = cursor.duration_or_zero("duration")?;
+            } else if cursor.option("OWNER", &mut owner)? {
                 options.owner = Some(cursor.value("OWNER", OWNER, |text| {
                     (1..=OWNER_BYTES_MAX).contains(&text.len()).then_some(text)
                 })?);
@@ -103,6 +114,18 @@ struct Granted {
     binds: bool,
 }
 
+/// A call of `RL.LEASE`.
+struct Request<'a> {
+    arguments: Arguments<'a>,
+    database: u8,
+    key: &'a [u8],
+    limit: LeasesLimit,
+    options: Options<'a>,
+    /// The connection with which the lease goes; 0 for none.
+    bound_to: u64,
+    now: Timestamp,
+}
+
 fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let mut cursor = Cursor::new(arguments);
     let (key, max) = (cursor.key()?, leases_max(&mut cursor)?);
@@ -110,64 +133,133 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
     let options = Options::parse(&mut cursor)?;
     let (store, now) = (&context.shared.store, context.now);
     let connection = &mut *context.connection;
-    let (database, client) = (connection.database, connection.client.id);
+    let client = connection.client.id;
     if options.bound {
         connection.bound.make_room(store, client, now)?;
     }
-    let bound_to = if options.bound { client } else { 0 };
-    let granted = store.with_limit(database, key, now, |entry| -> Result<_, Error> {
-        if let Some(id) = options.id
-            && let Some(Answer::Number(number)) =
-                replay::recall(store, database, key, id, arguments, now)?
-        {
-            return Ok(Some(again(entry, number, bound_to, now)));
+    let request = Request {
+        arguments,
+        database: connection.database,
+        key,
+        limit,
+        bound_to: if options.bound { client } else { 0 },
+        options,
+        now,
+    };
+    let waits = request.options.wait > Span::ZERO && !connection.executing;
+    if waits {
+        let granted =
+            access::decide_unless_waited(context, &[key], |keys| request.take(keys, store))?;
+        if let Some(Some(granted)) = granted {
+            reply(context, key, Some(&granted));
+            return Ok(());
         }
-        let lease = Lease {
-            owner: options.owner.map(Box::from),
-            bound_to,
-            ..Lease::new(limit, now)
-        };
-        let granted = take(entry, limit, lease, store, now)?;
-        if let (Some(id), Some(granted)) = (options.id, &granted) {
-            let answer = Answer::Number(granted.number);
-            replay::keep(store, database, key, id, arguments, answer, now);
+        match (context.shared.waiters).arrive(context, request.wish(context), arguments)? {
+            Arrival::Waits => {
+                context.connection.pending = Some(Pending::Answer);
+                return Ok(());
+            }
+            Arrival::Answered(answer) => {
+                context.connection.adopt_granted_lease();
+                context.reply.append(&answer);
+                return Ok(());
+            }
+            Arrival::Known => {}
         }
-        Ok(granted)
-    })??;
+    }
+    let granted = access::decide(&*context, &[key], |keys| request.take(keys, store))?;
+    reply(context, key, granted.as_ref());
+    Ok(())
+}
+
+fn reply(context: &mut Context<'_>, key: &[u8], granted: Option<&Granted>) {
     context.tally.granted += u64::from(granted.is_some());
     context.tally.denied += u64::from(granted.is_none());
     let Some(granted) = granted else {
         context.reply.null();
-        return Ok(());
+        return;
     };
     if granted.binds {
-        connection.bound.add(database, key, granted.number);
+        let database = context.connection.database;
+        context.connection.bound.add(database, key, granted.number);
     }
-    let reply = [granted.number as i64, granted.left.ceil_ms()];
-    context.reply.integers(&reply);
-    Ok(())
+    let numbers = [granted.number as i64, granted.left.ceil_ms()];
+    context.reply.integers(&numbers);
 }
 
-/// Takes a lease if there is a place for it.
-fn take(
-    entry: &mut Entry,
-    limit: LeasesLimit,
-    lease: Lease,
-    store: &Store,
-    now: Timestamp,
-) -> Result<Option<Granted>, Error> {
-    let mut draft = entry.draft(&Limit::Leases(limit), now)?;
-    if !draft.earliest(1).is_now() {
-        return Ok(None);
+impl Request<'_> {
+    /// Takes a lease if there is a place for it, or says again which one the same request took.
+    fn take(
+        &self,
+        mut keys: waiting::Keys<'_, '_>,
+        store: &Store,
+    ) -> Result<Option<Granted>, Error> {
+        let (database, key, now) = (self.database, self.key, self.now);
+        if let Some(id) = self.options.id
+            && let Some(Answer::Number(number)) =
+                replay::recall(store, database, key, id, self.arguments, now)?
+        {
+            return Ok(Some(again(keys.kept()[0], number, self.bound_to, now)));
+        }
+        let limit = Limit::Leases(self.limit);
+        let mut draft = keys.seen[0].draft(&limit, now)?;
+        if !draft.earliest(1).is_now() {
+            return Ok(None);
+        }
+        let lease = Lease {
+            owner: self.options.owner.map(Box::from),
+            bound_to: self.bound_to,
+            ..Lease::new(self.limit, now)
+        };
+        let granted = Granted {
+            number: store.records.next_number(),
+            left: lease.left(now),
+            binds: lease.bound_to != 0,
+        };
+        if let Some(kept) = keys.kept {
+            let mut draft = kept[0].draft(&limit, now)?;
+            draft.hold(0, granted.number, lease.clone());
+            draft.commit();
+        }
+        draft.hold(0, granted.number, lease);
+        draft.commit();
+        if let Some(id) = self.options.id {
+            let (request, answer) = (
+                replay::fingerprint(self.arguments),
+                Answer::Number(granted.number),
+            );
+            replay::keep(store, database, key, id, request, answer, now);
+        }
+        Ok(Some(granted))
     }
-    let granted = Granted {
-        number: store.records.next_number(),
-        left: lease.left(now),
-        binds: lease.bound_to != 0,
-    };
-    draft.hold(0, granted.number, lease);
-    draft.commit();
-    Ok(Some(granted))
+
+    /// What it waits for.
+    fn wish(&self, context: &Context<'_>) -> Wish<Caller> {
+        let options = &self.options;
+        let asked = Asked::Lease {
+            bound: options.bound,
+        };
+        Wish {
+            caller: Caller::new(context, self.arguments, self.key, options.id, asked),
+            database: self.database,
+            wants: SmallVec::from_elem(
+                Want {
+                    key: Key::new(self.key),
+                    limits: SmallVec::from_elem(Limit::Leases(self.limit), 1),
+                    policy: None,
+                    costs: SmallVec::from_elem(1, 1),
+                },
+                1,
+            ),
+            priority: PRIORITY_UNLESS_GIVEN,
+            group: Box::default(),
+            deadline: self.now.after(options.wait),
+            holder: Holder {
+                owner: options.owner.map(Box::from),
+                bound_to: self.bound_to,
+            },
+        }
+    }
 }
 
 /// The lease that a request took when it came before. It goes with the connection on which it came last.
@@ -203,13 +295,8 @@ fn change(
     key: &[u8],
     f: impl FnOnce(&mut Leases) -> bool,
 ) -> Result<(), Error> {
-    let (store, database, now) = (
-        &context.shared.store,
-        context.connection.database,
-        context.now,
-    );
-    let changed = store.with_limit(database, key, now, |entry| {
-        entry.leases_mut().is_some_and(f)
+    let changed = access::change(&*context, &[key], |mut keys| {
+        Ok(keys.kept()[0].leases_mut().is_some_and(f))
     })?;
     context.reply.integer(i64::from(changed));
     Ok(())

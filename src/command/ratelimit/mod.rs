@@ -1,5 +1,6 @@
 //! Limits: Tollgate's own commands, one file each, and the dialects of others.
 
+pub mod acquire;
 pub mod charge;
 pub mod dialects;
 pub mod leases;

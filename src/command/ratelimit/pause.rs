@@ -1,5 +1,6 @@
 //! `RL.PAUSE`: a cool-down that everyone shares.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -48,16 +49,17 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     cursor.finish()?;
     // One wrong Retry-After must not lock everyone out.
     let span = duration.min(context.shared.settings.max_pause());
-    let (store, hub) = (&context.shared.store, &context.shared.hub);
+    let (records, hub) = (&context.shared.store.records, &context.shared.hub);
     let (database, now) = (context.connection.database, context.now);
-    let left = store.with_limit(database, key, now, |entry| {
+    let left = access::change(&*context, &[key], |mut keys| {
+        let entry = &mut keys.kept()[0];
         let before = entry.paused(now);
         let left = entry.pause_then_slow(span, keep, force, slow, now);
-        store.records.overtake(&entry.tickets_ahead(now));
+        records.overtake(&entry.tickets_ahead(now));
         if left != before {
             events::pause(hub, database, key, left.ceil_ms());
         }
-        left
+        Ok(left)
     })?;
     context.reply.integer(left.ceil_ms());
     Ok(())

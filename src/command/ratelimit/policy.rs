@@ -1,5 +1,6 @@
 //! `RL.POLICY`: limits stored under a name.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -64,7 +65,7 @@ fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     cursor.take("SET")?;
     let name = name(&mut cursor)?;
     let limits = limits(&mut cursor)?;
-    if !context.shared.store.policies.set(name, limits) {
+    if !access::set_policy(context.shared, name, limits, context.now) {
         return Err(Error::argument("name", "one of at most 10000 policies"));
     }
     events::policy(&context.shared.hub, context.connection.database, name);

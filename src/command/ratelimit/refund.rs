@@ -1,5 +1,6 @@
 //! `RL.REFUND`: gives back permits that were not used.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -28,7 +29,8 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         context.connection.database,
         context.now,
     );
-    let back = store.with_limit(database, key, now, |entry| -> Result<u64, Error> {
+    let back = access::change(&*context, &[key], |mut keys| {
+        let entry = &mut keys.kept()[0];
         let Some(id) = id else {
             return Ok(entry.refund(cost, now));
         };
@@ -43,12 +45,12 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             database,
             key,
             id,
-            arguments,
+            replay::fingerprint(arguments),
             Answer::Number(back),
             now,
         );
         Ok(back)
-    })??;
+    })?;
     context.reply.integer(back as i64);
     Ok(())
 }

@@ -4,10 +4,8 @@ use crate::command::context::Context;
 use crate::command::decide::{Mode, decide};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
-use crate::command::outcome::milliseconds;
 use crate::command::rules::{self, Call};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
-use crate::core::decision::Earliest;
 use crate::core::units::Span;
 use crate::protocol::Arguments;
 
@@ -36,20 +34,6 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         return Err(Error::argument("max_wait", takes));
     }
     let outcome = decide(context, arguments, &call, Mode::Reserve(call.max_wait))?;
-    if call.options.info {
-        outcome.write_info(&mut context.reply, &call);
-        return Ok(());
-    }
-    let refused = !outcome.granted && outcome.earliest != Earliest::Never;
-    let wait = if refused {
-        -1
-    } else {
-        milliseconds(outcome.earliest)
-    };
-    let numbers = outcome.numbers(&[wait], &call);
-    match numbers[..] {
-        [wait] => context.reply.integer(wait),
-        _ => context.reply.integers(&numbers),
-    }
+    outcome.write_wait(&mut context.reply, &call);
     Ok(())
 }

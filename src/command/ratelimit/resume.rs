@@ -1,5 +1,6 @@
 //! `RL.RESUME`: ends a pause.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -20,14 +21,15 @@ pub const SPEC: Spec = Spec {
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let key = Cursor::new(arguments).key()?;
     let (database, now) = (context.connection.database, context.now);
-    let (store, hub) = (&context.shared.store, &context.shared.hub);
-    let resumed = store.with_limit(database, key, now, |entry| {
+    let (records, hub) = (&context.shared.store.records, &context.shared.hub);
+    let resumed = access::change(&*context, &[key], |mut keys| {
+        let entry = &mut keys.kept()[0];
         let resumed = entry.resume(now);
-        store.records.overtake(&entry.tickets_ahead(now));
+        records.overtake(&entry.tickets_ahead(now));
         if resumed {
             events::resume(hub, database, key);
         }
-        resumed
+        Ok(resumed)
     })?;
     context.reply.integer(i64::from(resumed));
     Ok(())

@@ -54,7 +54,7 @@ pub fn answer(
     ];
     let numbers = match mode {
         Mode::Peek => SmallVec::from_slice(&numbers),
-        Mode::Take | Mode::Reserve(_) => outcome.numbers(&numbers, &call),
+        Mode::Take | Mode::Reserve(_) | Mode::Acquire(_) => outcome.numbers(&numbers, &call),
     };
     context.reply.integers(&numbers);
     Ok(())

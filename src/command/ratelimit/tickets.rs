@@ -1,20 +1,20 @@
 //! `RL.CONFIRM`, `RL.CANCEL`, `RL.SETTLE`: what may still be done with a ticket.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
-use crate::command::decide::{book, common_slot, drafts, earliest_from, parts};
 use crate::command::error::Error;
-use crate::command::rules::Rule;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::Earliest;
-use crate::core::draft::Draft;
 use crate::core::entry::{Entry, Grant};
+use crate::core::joint::{Ask, Joint};
 use crate::core::leases::Lease;
 use crate::core::limit::Limit;
 use crate::core::number;
 use crate::core::units::{SECOND, Span, Timestamp, Wait};
 use crate::protocol::Arguments;
-use crate::store::{PolicyLimits, Store, Ticket};
+use crate::store::{Part, PolicyLimits, Store, Ticket};
+use crate::waiting;
 use smallvec::SmallVec;
 
 const FLAGS: Flags = Flags::WRITE.and(Flags::FAST);
@@ -58,7 +58,7 @@ const STALE: u64 = SECOND;
 
 fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let bookings_max = context.shared.settings.max_bookings();
-    let answer = with_ticket(context, arguments, |call, entries, mut ticket| {
+    let answer = with_ticket(context, arguments, |call, mut keys, mut ticket| {
         if ticket.confirmed {
             return Ok(Earliest::After(Wait::ZERO));
         }
@@ -68,11 +68,12 @@ fn confirm(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Er
             !left.is_zero() && left.ceil_ns() > u128::from(ticket.slot.since(call.now))
         };
         // Who has lost its lease must not go.
+        let entries = keys.kept();
         let held = lease_of(entries.iter().map(|entry| &**entry), &ticket, call.now);
         let lapsed = ticket.lease != 0 && held.is_none();
         let moves = stale || lapsed || ticket.overtaken || entries.iter().any(pause_covers);
         let earliest = if moves {
-            move_ticket(entries, &mut ticket, call.number, call.now, bookings_max)?
+            move_ticket(&mut keys, &mut ticket, call.number, call.now, bookings_max)?
         } else {
             Earliest::After(Wait::from_ns(u128::from(ticket.slot.since(call.now))))
         };
@@ -109,72 +110,96 @@ fn lease_of<'a>(
 
 /// Gives a ticket's slot back and books the next one for it; its lease stays as it is. `Never` if its limits no
 /// longer allow the cost, or its lease is gone.
+///
+/// The slot is found on the keys as seen, with what is promised to those who wait.
 fn move_ticket(
-    entries: &mut [&mut Entry],
+    keys: &mut waiting::Keys<'_, '_>,
     ticket: &mut Ticket,
     number: u64,
     now: Timestamp,
     bookings_max: usize,
 ) -> Result<Earliest, Error> {
     // On copies: if the new slot cannot be had, the old one is left as it is.
-    let mut moved: SmallVec<[Entry; 1]> = entries.iter().map(|entry| (**entry).clone()).collect();
-    let lease = lease_of(&moved, ticket, now);
-    give_back(&mut moved, ticket, number, now, |cost, _, _| cost);
-    let mut commit = |moved: SmallVec<[Entry; 1]>| {
-        entries
-            .iter_mut()
-            .zip(moved)
-            .for_each(|(entry, moved)| **entry = moved);
+    let given_back = |entries: &[&mut Entry]| {
+        let copies = entries.iter().map(|entry| (**entry).clone());
+        let mut copies: SmallVec<[Entry; 1]> = copies.collect();
+        let is_lease = |limit: &Limit| matches!(limit, Limit::Leases(_));
+        let limits = ticket.parts.iter().flat_map(|part| &part.limits);
+        let leases: SmallVec<[bool; 1]> = limits.map(is_lease).collect();
+        let all_but_lease = |cost, _, limit: usize| if leases[limit] { 0 } else { cost };
+        give_back(&mut copies, ticket, number, now, all_but_lease);
+        copies
     };
-    if ticket.lease != 0 && lease.is_none() {
-        commit(moved);
-        return Ok(Earliest::Never);
-    }
-    let held = ticket.clone();
-    let rules: SmallVec<[Rule<'_>; 1]> = moved
+    let (mut seen, mut kept) = (given_back(keys.seen), given_back(keys.kept()));
+    let lost = ticket.lease != 0 && lease_of(&kept, ticket, now).is_none();
+    let mut parts: SmallVec<[Part; 1]> = seen
         .iter()
-        .zip(&held.parts)
+        .zip(&ticket.parts)
         .map(|(entry, part)| {
             // Those of its policy by now; a limit that is new costs as much as the last one.
             let limits: PolicyLimits = entry.limits_or(&part.limits).iter().copied().collect();
-            let costs = part
-                .costs
-                .iter()
-                .chain(part.costs.last().into_iter().cycle());
-            let cost = |(limit, &cost): (&Limit, &u64)| match limit {
-                Limit::Leases(_) => 1,
-                _ => cost,
-            };
-            Rule {
-                key: part.key.as_bytes(),
+            let last = part.costs.last().into_iter().cycle();
+            let costs = part.costs.iter().chain(last);
+            Part {
+                key: part.key.clone(),
                 under_policy: part.under_policy || limits.len() > 1,
-                costs: limits.iter().zip(costs).map(cost).collect(),
+                costs: costs.copied().take(limits.len()).collect(),
+                slots: SmallVec::new(),
                 limits,
             }
         })
         .collect();
-    let mut drafts = drafts(&mut moved, &rules, now, bookings_max)?;
-    let alone = earliest_from(&drafts, &rules, 0);
-    let (earliest, slots) = common_slot(&drafts, &rules, &alone, Span::MAX);
-    let bookable = matches!(earliest, Earliest::After(wait) if wait.fits(Span::MAX));
+    let costs: SmallVec<[SmallVec<[u64; 1]>; 1]> = parts.iter_mut().map(costs_of).collect();
+    let asks = parts.iter().zip(&costs).map(|(part, costs)| Ask {
+        costs,
+        ..part.ask()
+    });
+    let asks: SmallVec<[Ask<'_>; 1]> = asks.collect();
+    let joint = Joint::new(&mut seen, &asks, now, usize::MAX)?;
+    let (earliest, waits) = joint.common_slot(&joint.earliest_from(0), Span::MAX);
+    let in_reach = matches!(earliest, Earliest::After(wait) if wait.fits(Span::MAX));
+    let slots = joint.slots_after(&waits);
+    let bookable = in_reach && !lost;
+    if bookable {
+        let mut joint = Joint::new(&mut kept, &asks, now, bookings_max)?;
+        joint.book(&waits, number, None)?;
+        joint.commit();
+    }
+    drop(asks);
+    let entries = keys.kept().iter_mut().zip(kept);
+    entries.for_each(|(entry, moved)| **entry = moved);
     if !bookable {
-        drop(drafts);
-        commit(moved);
         return Ok(Earliest::Never);
     }
-    let lease = lease.map(|lease| (ticket.lease, lease));
-    book(&mut drafts, &rules, &slots, number, lease)?;
-    ticket.parts = parts(&drafts, &rules, &slots);
-    ticket.slot = Ticket::slot_of(&ticket.parts);
+    let mut slots = slots.into_iter();
+    for part in &mut parts {
+        part.slots = slots.by_ref().take(part.costs.len()).collect();
+    }
+    ticket.slot = Ticket::slot_of(&parts);
+    ticket.parts = parts;
     ticket.overtaken = false;
-    drafts.into_iter().for_each(Draft::commit);
-    commit(moved);
     Ok(earliest)
 }
 
+/// What a part that is moved asks of its limits: of leases nothing, since it has one. A limit of leases that is new
+/// in its policy costs 1 like any.
+fn costs_of(part: &mut Part) -> SmallVec<[u64; 1]> {
+    let mut costs = part.costs.clone();
+    for (limit, (own, asked)) in part
+        .limits
+        .iter()
+        .zip(part.costs.iter_mut().zip(&mut costs))
+    {
+        if matches!(limit, Limit::Leases(_)) {
+            (*own, *asked) = (1, 0);
+        }
+    }
+    costs
+}
+
 fn cancel(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
-    let back = with_ticket(context, arguments, |call, entries, ticket| {
-        let entries = entries.iter_mut().map(|entry| &mut **entry);
+    let back = with_ticket(context, arguments, |call, mut keys, ticket| {
+        let entries = keys.kept().iter_mut().map(|entry| &mut **entry);
         let back = give_back(entries, &ticket, call.number, call.now, |cost, _, _| cost);
         call.store
             .records
@@ -200,7 +225,8 @@ fn settle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
             .collect::<Option<SmallVec<[u64; 2]>>>()
     })?;
     let bookings_max = context.shared.settings.max_bookings();
-    let settled = with_ticket(context, arguments, |call, entries, ticket| {
+    let settled = with_ticket(context, arguments, |call, mut keys, ticket| {
+        let entries = keys.kept();
         let rules = ticket.parts.len();
         let limits: usize = ticket.parts.iter().map(|part| part.costs.len()).sum();
         let actual_of = |rule: usize, limit: usize| match actual.len() {
@@ -299,7 +325,7 @@ struct TicketCall<'a> {
 fn with_ticket<R>(
     context: &Context<'_>,
     arguments: Arguments<'_>,
-    f: impl FnOnce(&TicketCall<'_>, &mut [&mut Entry], Ticket) -> Result<R, Error>,
+    f: impl FnOnce(&TicketCall<'_>, waiting::Keys<'_, '_>, Ticket) -> Result<R, Error>,
 ) -> Result<Option<R>, Error> {
     let mut cursor = Cursor::new(arguments);
     let key = cursor.key()?;
@@ -313,7 +339,7 @@ fn with_ticket<R>(
         return Ok(None);
     };
     let keys: SmallVec<[&[u8]; 4]> = found.parts.iter().map(|part| part.key.as_bytes()).collect();
-    store.with_limits(database, &keys, now, |entries| {
+    access::change(context, &keys, |keys| {
         // Once more under the locks: another call may have used it up meanwhile. Its keys never change.
         match store.records.ticket(database, key, number, now) {
             Some(ticket) => f(
@@ -324,11 +350,11 @@ fn with_ticket<R>(
                     number,
                     now,
                 },
-                entries,
+                keys,
                 ticket,
             )
             .map(Some),
             None => Ok(None),
         }
-    })?
+    })
 }

@@ -1,5 +1,6 @@
 //! `RL.USAGE`: how keys stand.
 
+use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -29,22 +30,20 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     }
     while cursor.peek().is_some() {
         let (key, now) = (cursor.key()?, context.now);
-        let usage = context
-            .shared
-            .store
-            .read(context.connection.database, key, now, |value| {
-                let entry = value.map(Value::limit).transpose()?;
-                Ok::<_, Error>(entry.and_then(|entry| entry.usage(now)))
-            })?;
+        let (usage, waiting) = access::look(context, key, |value, waiting| {
+            let entry = value.map(Value::limit).transpose()?;
+            let usage = entry.and_then(|entry| entry.usage(now));
+            Ok::<_, Error>((usage, waiting))
+        })?;
         match usage {
-            Some(usage) => write(&usage, &mut context.reply),
+            Some(usage) => write(&usage, waiting, &mut context.reply),
             None => context.reply.null(),
         }
     }
     Ok(())
 }
 
-fn write(usage: &Usage, reply: &mut Reply<'_>) {
+fn write(usage: &Usage, waiting: usize, reply: &mut Reply<'_>) {
     // Of several limits the one that lets the least go now, then the one that waits longest.
     let tightest = |limit: &&LimitUsage| (limit.standing.remaining, Reverse(limit.wait));
     let bound = usage.limits.iter().min_by_key(tightest);
@@ -55,7 +54,7 @@ fn write(usage: &Usage, reply: &mut Reply<'_>) {
     number(reply, "paused_ms", usage.paused.ceil_ms());
     reply.bulk(b"slowed");
     reply.bulk_display(usage.slowed);
-    number(reply, "waiting", 0);
+    number(reply, "waiting", waiting as i64);
     let of_leases = |limit: &&LimitUsage| matches!(limit.limit, Limit::Leases(_));
     let held = usage.limits.iter().find(of_leases);
     number(reply, "leases", held.map_or(0, |usage| usage.used as i64));

@@ -55,14 +55,15 @@ fn clock(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
     if cursor.keyword("ADVANCE") {
         let span = cursor.duration_or_zero("duration")?;
         cursor.finish()?;
-        moved_to(context, clock.advance(span), "duration", FAR)
+        let to = context.now.after(span);
+        move_to(context, to, "duration", FAR)
     } else if cursor.keyword("SET") {
         let at = cursor.value("unix-ms", MS, |text| {
             let ms = u64::try_from(number::integer(text)?).ok()?;
             Timestamp::from_ns(ms.checked_mul(MILLISECOND)?)
         })?;
         cursor.finish()?;
-        moved_to(context, clock.set(at), "unix-ms", MS)
+        move_to(context, at, "unix-ms", MS)
     } else if cursor.keyword("NOW") {
         cursor.finish()?;
         let ns = i64::try_from(context.now.as_ns()).unwrap_or(i64::MAX);
@@ -76,13 +77,25 @@ fn clock(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
     }
 }
 
-fn moved_to(
+/// Moves the clock, from one instant at which something falls due to the next.
+fn move_to(
     context: &mut Context<'_>,
-    moved: Option<Timestamp>,
+    to: Timestamp,
     name: &'static str,
     takes: &'static str,
 ) -> Result<(), Error> {
-    context.now = moved.ok_or(Error::argument(name, takes))?;
+    let shared = context.shared;
+    if to > Timestamp::MAX {
+        return Err(Error::argument(name, takes));
+    }
+    while let Some(next) = shared
+        .waiters
+        .fire(shared, shared.clock.now())
+        .filter(|next| *next <= to)
+    {
+        shared.clock.set(next);
+    }
+    context.now = shared.clock.set(to).ok_or(Error::argument(name, takes))?;
     let mut sweep = Sweep::default();
     while sweep.rounds == 0 {
         sweep = context.shared.store.sweep(sweep, SWEEP_STEP, context.now);

@@ -133,7 +133,7 @@ fn clients(lines: &mut Lines, context: &Context<'_>) {
         .fold((0, 0), |(clients, keys), more| (clients + 1, keys + more));
     lines.line("connected_clients", connected.len());
     lines.line("maxclients", context.shared.settings.maxclients());
-    lines.line("blocked_clients", 0);
+    lines.line("blocked_clients", context.shared.waiters.len());
     let tracks = |client: &&Arc<Client>| client.labels.read().tracking.is_some();
     lines.line("tracking_clients", connected.iter().filter(tracks).count());
     let subscribed = connected.iter().filter(|client| client.is_subscribed());
@@ -217,6 +217,8 @@ fn rate_limit(lines: &mut Lines, context: &Context<'_>) {
     let totals = context.shared.metrics.totals();
     lines.line("granted_total", totals.granted);
     lines.line("denied_total", totals.denied);
+    lines.line("waiting", context.shared.waiters.len());
+    lines.line("waited_keys", context.shared.waiters.keys());
     lines.line("forgotten_keys_total", totals.forgotten_keys);
     lines.line("leases", context.shared.store.counts.leases());
     lines.line("lapsed_leases", context.shared.store.counts.lapsed_leases());

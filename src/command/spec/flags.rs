@@ -34,13 +34,16 @@ impl Flags {
 
     /// Kept out of the slow log: what it runs is there.
     pub const SKIP_SLOWLOG: Self = Self(1 << 12);
+    /// May wait for something.
+    pub const BLOCKING: Self = Self(1 << 13);
 
-    const NAMES: [(Self, &'static str); 9] = [
+    const NAMES: [(Self, &'static str); 10] = [
         (Self::WRITE, "write"),
         (Self::READONLY, "readonly"),
         (Self::ADMIN, "admin"),
         (Self::PUBSUB, "pubsub"),
         (Self::NOSCRIPT, "noscript"),
+        (Self::BLOCKING, "blocking"),
         (Self::FAST, "fast"),
         (Self::NO_AUTH, "no_auth"),
         (Self::NO_MULTI, "no_multi"),

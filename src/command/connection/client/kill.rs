@@ -62,7 +62,8 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         let address = arguments.get(2).unwrap_or_default();
         let all = context.shared.clients.all();
         let client = all.iter().find(|client| client.peer.as_bytes() == address);
-        client.ok_or(Error::redis("ERR No such client"))?.kill();
+        let client = client.ok_or(Error::redis("ERR No such client"))?;
+        end(context, client);
         context.reply.ok();
         return Ok(());
     }
@@ -73,12 +74,19 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         if filter.accepts(&client, context.now.since(client.connected_at) / SECOND)
             && !(me && filter.skip_me)
         {
-            client.kill();
+            end(context, &client);
             killed += 1;
         }
     }
     context.reply.integer(killed);
     Ok(())
+}
+
+/// Ends a connection. If it waits, its place is free at once, and not only when it has noticed.
+fn end(context: &Context<'_>, client: &Client) {
+    client.kill();
+    let shared = context.shared;
+    shared.waiters.withdraw(shared, client, context.now);
 }
 
 impl Filter<'_> {

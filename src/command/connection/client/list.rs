@@ -91,6 +91,8 @@ struct Standing {
     /// Commands queued in a MULTI.
     queued: Option<u64>,
     active_at_ns: Option<u64>,
+    /// It waits for an answer.
+    blocked: bool,
     command: &'static str,
 }
 
@@ -101,6 +103,7 @@ impl Standing {
             protocol: client.protocol.load(Relaxed),
             queued: client.queued_plus_one.load(Relaxed).checked_sub(1),
             active_at_ns: Some(client.active_at_ns.load(Relaxed)),
+            blocked: client.waits_at.load(Relaxed) != 0,
             command: *client.last_command.lock(),
         }
     }
@@ -112,6 +115,7 @@ impl Standing {
             protocol: connection.protocol.version(),
             queued: transaction.map(|transaction| transaction.queue.len() as u64),
             active_at_ns: None,
+            blocked: false,
             command,
         }
     }
@@ -123,6 +127,7 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
     let mut flags = String::new();
     let tracking = labels.tracking.as_ref();
     for (set, letter) in [
+        (standing.blocked, 'b'),
         (labels.monitors, 'O'),
         (client.is_subscribed(), 'P'),
         (standing.queued.is_some(), 'x'),

@@ -5,6 +5,7 @@ pub mod labels;
 pub mod list;
 pub mod reply;
 pub mod tracking;
+pub mod unblock;
 
 use crate::clients::Client;
 use crate::command::context::Context;
@@ -26,6 +27,7 @@ pub const SPEC: Spec = Spec {
         labels::GETNAME,
         labels::SETINFO,
         kill::SPEC,
+        unblock::SPEC,
         labels::NO_EVICT,
         labels::NO_TOUCH,
         reply::SPEC,
