@@ -190,8 +190,19 @@ impl SortedSet {
     }
 }
 
-/// Reads a score as C's `strtod` does, without white space in front; `None` for NaN.
+/// Reads a score as C's `strtod` does, without white space in front; `None` for NaN, and for a number that no float is
+/// near, which would become an infinity or 0.
 pub fn parse(text: &[u8]) -> Option<Score> {
+    let mantissa = text.split(|byte| matches!(byte, b'e' | b'E')).next()?;
+    let is_zero = !mantissa.iter().any(|byte| matches!(byte, b'1'..=b'9'));
+    let is_number = text.iter().any(u8::is_ascii_digit);
+    read(text).filter(|score| {
+        let Score(value) = score;
+        !(value.is_infinite() && is_number || *value == 0.0 && !is_zero)
+    })
+}
+
+fn read(text: &[u8]) -> Option<Score> {
     let text = std::str::from_utf8(text).ok()?;
     if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
         let number = u64::from_str_radix(digits, 16).ok();
@@ -209,7 +220,7 @@ pub fn parse_bound(text: &[u8]) -> Option<Score> {
     if blank == text.len() {
         return Some(Score(0.0)).filter(|_| text.is_empty());
     }
-    parse(&text[blank..])
+    read(&text[blank..])
 }
 
 /// The sorted set of the key, `None` if it does not exist.
@@ -332,6 +343,26 @@ mod tests {
             between(Bound::Unbounded, Bound::Excluded(score(1.0))),
             "cyz"
         );
+    }
+
+    #[test]
+    fn a_score_is_near_what_was_written() {
+        for (text, expected) in [
+            ("inf", Some(f64::INFINITY)),
+            ("-Infinity", Some(f64::NEG_INFINITY)),
+            ("0e5", Some(0.0)),
+            ("-0", Some(0.0)),
+            ("0x10", Some(16.0)),
+            ("1e-320", Some(1e-320)),
+            ("1e999", None),
+            ("-1e999", None),
+            ("1e-999", None),
+            ("nan", None),
+        ] {
+            let read = parse(text.as_bytes());
+            assert_eq!(read.map(Score::value), expected, "{text}");
+        }
+        assert_eq!(parse_bound(b" 1e999"), Score::new(f64::INFINITY));
     }
 
     #[test]
