@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::{Call, Script, lua};
+use crate::plain::PlainError;
 use std::cmp::Ordering;
 
 /// The rows.
@@ -181,6 +182,8 @@ pub fn get(call: &mut Call<'_>) -> Result<Answer, Failure> {
                 found = Some(middle);
                 low = middle + 1.0;
             }
+            // Half of infinity is infinite: it would never end.
+            _ if middle.is_infinite() => return Err(PlainError::NotAnInteger.into()),
             _ => high = middle - 1.0,
         }
     }
