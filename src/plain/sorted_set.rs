@@ -52,20 +52,26 @@ pub struct Scores {
 }
 
 impl Scores {
-    fn holds_from_below(&self, score: Score) -> bool {
-        match self.least {
-            Bound::Included(least) => score >= least,
-            Bound::Excluded(least) => score > least,
-            Bound::Unbounded => true,
-        }
-    }
-
-    fn holds_from_above(&self, score: Score) -> bool {
-        match self.most {
-            Bound::Included(most) => score <= most,
-            Bound::Excluded(most) => score < most,
-            Bound::Unbounded => true,
-        }
+    /// The least score within, and the least that is above all of them; `None` for no end. `None` altogether if no score
+    /// is within.
+    fn ends(self) -> Option<(Option<Score>, Option<Score>)> {
+        let above = |score: Score| Score(score.0.next_up());
+        let least = match self.least {
+            Bound::Included(least) => Some(least),
+            Bound::Excluded(least) if least.0 == f64::INFINITY => return None,
+            Bound::Excluded(least) => Some(above(least)),
+            Bound::Unbounded => None,
+        };
+        let beyond = match self.most {
+            Bound::Included(most) if most.0 == f64::INFINITY => None,
+            Bound::Included(most) => Some(above(most)),
+            Bound::Excluded(most) => Some(most),
+            Bound::Unbounded => None,
+        };
+        let is_empty = least
+            .zip(beyond)
+            .is_some_and(|(least, beyond)| least >= beyond);
+        (!is_empty).then_some((least, beyond))
     }
 }
 
@@ -107,20 +113,15 @@ impl SortedSet {
 
     /// Those whose scores lie between two bounds, in order.
     pub fn between(&self, scores: Scores) -> impl DoubleEndedIterator<Item = (&[u8], Score)> {
-        let least = match scores.least {
-            Bound::Included(score) | Bound::Excluded(score) => {
-                Bound::Included((score, Arc::from(&b""[..])))
-            }
-            Bound::Unbounded => Bound::Unbounded,
-        };
-        // Two bounds that exclude each other would panic as a range of the tree.
-        let from_least = self.order.range((least, Bound::Unbounded));
-        let below = from_least.skip_while(move |(score, _)| !scores.holds_from_below(*score));
-        let within: Vec<_> = below
-            .take_while(|(score, _)| scores.holds_from_above(*score))
-            .map(|(score, member)| (&**member, *score))
-            .collect();
-        within.into_iter()
+        let first_of = |score| (score, Arc::from(&b""[..]));
+        let within = scores.ends().map(|(least, beyond)| {
+            let least = least.map_or(Bound::Unbounded, |least| Bound::Included(first_of(least)));
+            let beyond =
+                beyond.map_or(Bound::Unbounded, |beyond| Bound::Excluded(first_of(beyond)));
+            self.order.range((least, beyond))
+        });
+        let within = within.into_iter().flatten();
+        within.map(|(score, member)| (&**member, *score))
     }
 
     /// Those from the place `first` to the place `last`, counted from 0, or below 0 from the end.
