@@ -88,10 +88,11 @@ impl<C> Waiting<C> {
                 let waits = joint.waits_until(slots);
                 let leases = asks.iter().find_map(Ask::leases);
                 let lease = leases.map(|limit| {
+                    let lapses = at.after(place.ttl.unwrap_or(limit.ttl()));
                     let lease = Lease {
                         owner: place.holder.owner.clone(),
                         bound_to: place.holder.bound_to,
-                        ..Lease::new(limit, at)
+                        lapses,
                     };
                     (store.records.next_number(), lease)
                 });
