@@ -147,13 +147,12 @@ impl Engine {
         name
     }
 
-    /// Lets those who wait go whose slot has come; how long there is nothing to do then, unless a command changes
-    /// that (see [`Waiters::on_due`]). Under the manual clock that is for ever.
+    /// Lets leases lapse and those who wait go whose slot has come; how long there is nothing to do then, unless a command changes
+    /// that (see [`Waiters::on_due`] and [`Lapses::on_due`](crate::store::Lapses::on_due)). Under the manual clock that is for ever.
     pub fn fire(&self) -> Option<Span> {
         let shared = &self.shared;
-        let next = self
-            .enter()
-            .run(false, |_| shared.waiters.fire(shared, shared.clock.now()));
+        let next = self.enter().run(false, |_| shared.fire(shared.clock.now()));
+        shared.deliver_events();
         let next = next.filter(|_| !shared.clock.is_manual())?;
         Span::from_ns(next.since(shared.clock.now()))
     }

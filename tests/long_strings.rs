@@ -1,4 +1,4 @@
-//! A string is at most 64 KiB long, and the reply of one MGET 64 MiB.
+//! A string is at most 64 KiB long, and a reply that grows with what was asked for 64 MiB.
 
 use bytes::BytesMut;
 use std::sync::Arc;
@@ -72,4 +72,35 @@ fn the_reply_of_one_mget_ends_at_its_bound() {
     let refused = b"-ERR the reply of one MGET must be at most 64 MiB\r\n";
     assert_eq!(server.call(&mget(1_025)), refused);
     assert_eq!(server.call(&[b"STRLEN", b"k"]), b":65536\r\n");
+}
+
+#[test]
+fn the_reply_of_one_hmget_ends_at_its_bound() {
+    let mut server = Server::new();
+    server.call(&[b"HSET", b"h", b"f", &[b'x'; TEXT_BYTES_MAX - 1]]);
+    let hmget = |times: usize| [vec![&b"HMGET"[..], b"h"], vec![b"f"; times]].concat();
+    let reply = server.call(&hmget(1_000));
+    assert!(reply.starts_with(b"*1000\r\n") && reply.len() > 1_000 * (TEXT_BYTES_MAX - 1));
+    let refused = b"-ERR the reply of one HMGET must be at most 64 MiB\r\n";
+    assert_eq!(server.call(&hmget(60_000)), refused);
+    assert_eq!(server.call(&[b"HLEN", b"h"]), b":1\r\n");
+}
+
+#[test]
+fn what_is_told_of_commands_ends_at_its_bound() {
+    let mut server = Server::new();
+    for (subcommand, refused) in [
+        (
+            &b"DOCS"[..],
+            &b"-ERR the reply of one COMMAND DOCS must be at most 64 MiB\r\n"[..],
+        ),
+        (
+            b"INFO",
+            b"-ERR the reply of one COMMAND INFO must be at most 64 MiB\r\n",
+        ),
+    ] {
+        let request = [vec![&b"COMMAND"[..], subcommand], vec![b"CLIENT"; 60_000]].concat();
+        assert_eq!(server.call(&request), refused);
+    }
+    assert_eq!(server.call(&[b"PING"]), b"+PONG\r\n");
 }

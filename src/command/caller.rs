@@ -51,6 +51,8 @@ pub enum Asked {
     Lease {
         /// The lease goes when the connection goes.
         bound: bool,
+        /// How long it is held.
+        ttl: Span,
     },
 }
 
@@ -134,8 +136,8 @@ impl Caller {
 
     fn answer_to(&mut self, shared: &Shared, turn: Turn<'_>) -> Result<Vec<u8>, Error> {
         match (turn.ending, self.asked) {
-            (Ending::Goes { lease, .. }, Asked::Lease { bound }) => {
-                Ok(self.lease(shared, &turn, lease, bound))
+            (Ending::Goes { lease, .. }, Asked::Lease { bound, ttl }) => {
+                Ok(self.lease(shared, &turn, lease, bound, ttl))
             }
             (Ending::Goes { slots, lease }, Asked::Acquire { info, ticket }) => {
                 self.grant(shared, turn, slots, lease, info, ticket)
@@ -154,7 +156,14 @@ impl Caller {
         }
     }
 
-    fn lease(&mut self, shared: &Shared, turn: &Turn<'_>, number: u64, bound: bool) -> Vec<u8> {
+    fn lease(
+        &mut self,
+        shared: &Shared,
+        turn: &Turn<'_>,
+        number: u64,
+        bound: bool,
+        ttl: Span,
+    ) -> Vec<u8> {
         self.went = true;
         let key = self.key.as_bytes();
         if let Some(id) = &self.id {
@@ -168,7 +177,6 @@ impl Caller {
                 number,
             });
         }
-        let ttl = leases(turn.asks).map_or(Span::ZERO, LeasesLimit::ttl);
         let left = Wait::from_ns(u128::from(ttl.as_ns()));
         self.reply(|reply| reply.integers(&[number as i64, left.ceil_ms()]))
     }

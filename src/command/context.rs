@@ -5,6 +5,7 @@ use super::waiters::Waiters;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::core::units::Timestamp;
+use crate::events;
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::Reply;
@@ -44,8 +45,19 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Does what falls due at `now`: leases lapse, and those who wait go. When to look next.
+    pub fn fire(&self, now: Timestamp) -> Option<Timestamp> {
+        self.store.lapse_due(now);
+        let waits = self.waiters.fire(self, now);
+        let lapses = self.store.lapses.next();
+        [waits, lapses].into_iter().flatten().min()
+    }
+
     /// Publishes the events that were noted (see [`crate::events`]). Not under a lock of the store.
     pub fn deliver_events(&self) {
+        for ((database, key), lease) in self.store.lapses.take_noticed() {
+            events::lease_lapsed(&self.hub, database, key.as_bytes(), lease);
+        }
         if self.hub.has_noted() {
             self.hub.deliver(self.settings.pubsub_output_limit());
         }

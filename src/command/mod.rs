@@ -31,3 +31,17 @@ pub mod strings;
 pub mod table;
 pub mod transaction;
 pub mod waiters;
+
+/// Most bytes of a reply that names what was asked for as often as it was asked. Nothing else can be sent between: a
+/// thousand of the longest strings.
+const REPLY_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Refuses a reply that has become too long.
+fn check_reply_bytes(command: &str, bytes: usize) -> Result<(), error::Error> {
+    if bytes <= REPLY_BYTES_MAX {
+        return Ok(());
+    }
+    Err(error::Error::redis(format!(
+        "ERR the reply of one {command} must be at most 64 MiB"
+    )))
+}

@@ -21,6 +21,7 @@ The server publishes by itself (`<db>` is the number of the database; [clients.m
 
 - `__rl@<db>__:pause`, payload `<ms> <key>`: a key was paused, and so many milliseconds are left
 - `__rl@<db>__:resume`, payload `<key>`: a pause or a slow-down was ended
+- `__rl@<db>__:lease-lapsed`, payload `<lease> <key>`: a lease ran out
 - `__rl@<db>__:policy`, payload `<name>`: a policy was set or removed
 
 The number ends at the first space; all that follows is the key, byte for byte.

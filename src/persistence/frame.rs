@@ -13,6 +13,7 @@
 
 use super::error::Fault;
 use crate::core::units::Timestamp;
+use crate::plain::collection::{BYTES_MAX, ELEMENTS_MAX};
 use crc32fast::Hasher;
 use std::io::{ErrorKind, Read, Write};
 
@@ -25,9 +26,12 @@ pub const FORMAT: u32 = 1;
 /// enough to stay in the processor's cache while it is checked and decoded.
 pub const BLOCK_BYTES: usize = 64 << 10;
 
-/// The longest block that is read. Far above what one record and a block take, and what a damaged
-/// length can make a reader hold before the checksum tells.
-const BLOCK_BYTES_MAX: u32 = 8 << 20;
+/// The longest block that is written and read. Above what one record and a block take, the largest being a
+/// collection at its bounds, and what a damaged length can make a reader hold before the checksum tells.
+const BLOCK_BYTES_MAX: u32 = 32 << 20;
+
+// A score, two lengths, and whatever a key has beside its elements.
+const _: () = assert!(BYTES_MAX + ELEMENTS_MAX * 16 + 2 * BLOCK_BYTES < BLOCK_BYTES_MAX as usize);
 
 /// What a snapshot says of itself.
 #[derive(Clone, PartialEq, Eq, Debug)]

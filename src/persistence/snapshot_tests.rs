@@ -3,6 +3,9 @@ use super::*;
 use crate::core::entry::Entry;
 use crate::core::limit::{BucketLimit, Keeps, Limit, Rate};
 use crate::core::units::{SECOND, Span};
+use crate::plain::collection::{BYTES_MAX, ELEMENTS_MAX};
+use crate::plain::sorted_set::Score;
+use crate::plain::{Data, Hash, List, Plain, SortedSet, Text};
 use crate::store::Key;
 use crate::store::Value;
 use proptest::prelude::*;
@@ -417,6 +420,35 @@ fn many_keys_go_into_blocks_and_come_back() {
         blocks += 1;
     }
     assert_eq!(blocks, bytes.len().div_ceil(BLOCK_BYTES));
+}
+
+#[test]
+fn a_value_at_its_bounds_is_saved_and_loaded() {
+    const PER_ELEMENT: usize = BYTES_MAX / ELEMENTS_MAX;
+    let store = Store::new();
+    let element = |index: usize| format!("{index:0PER_ELEMENT$}").into_bytes();
+    let put = |key: &[u8], data: Data| {
+        let set = |slot: &mut Option<Plain>| *slot = Some(Plain::new(data));
+        store.with_plain(0, key, at(0), set).unwrap();
+    };
+    let (mut list, mut set, mut hash) = (List::default(), SortedSet::default(), Hash::default());
+    for index in 0..ELEMENTS_MAX {
+        let text = Text::new(&element(index)).unwrap();
+        list.push_back(text).unwrap();
+        let score = Score::new(index as f64).unwrap();
+        set.set(&element(index), score).unwrap();
+        let (field, text) = (element(index), Text::new(b"").unwrap());
+        hash.set(&field, text).unwrap();
+    }
+    put(b"list", Data::List(list));
+    put(b"set", Data::SortedSet(Box::new(set)));
+    put(b"hash", Data::Hash(hash));
+    let other = Store::new();
+    let (_, records) = decode(&bytes_of(&store)).unwrap();
+    records
+        .into_iter()
+        .for_each(|record| restore(&other, record));
+    assert!(keys_of(&other) == keys_of(&store));
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use super::collection::Size;
 use super::{Data, Plain, PlainError, Text};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Fields with texts, in the order of their names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -60,20 +60,24 @@ impl Hash {
             .map(|(field, text)| bytes_of(field, text))
             .sum();
         if !self.size.has_room(pairs.len(), bytes) {
-            let mut copy = self.clone();
-            let added = copy.set_each(pairs)?;
-            *self = copy;
-            return Ok(added);
+            self.check_room(pairs)?;
         }
-        self.set_each(pairs)
-    }
-
-    fn set_each(&mut self, pairs: &[(&[u8], Text)]) -> Result<usize, PlainError> {
         let mut added = 0;
         for (field, text) in pairs {
             added += usize::from(self.set(field, text.clone())?);
         }
         Ok(added)
+    }
+
+    /// Checks that each of them fits when those before it are set.
+    fn check_room(&self, pairs: &[(&[u8], Text)]) -> Result<(), PlainError> {
+        let (mut size, mut set) = (self.size, HashMap::new());
+        for (field, text) in pairs {
+            let old = set.insert(field, text).or_else(|| self.fields.get(*field));
+            let rest = old.map_or(size, |old| size.without(bytes_of(field, old)));
+            size = rest.with(bytes_of(field, text))?;
+        }
+        Ok(())
     }
 
     /// Removes a field; true if it was there.
@@ -142,6 +146,7 @@ pub fn add(slot: &mut Option<Plain>, field: &[u8], by: i64) -> Result<i64, Plain
 
 #[cfg(test)]
 mod tests {
+    use super::super::collection::ELEMENTS_MAX;
     use super::*;
 
     fn text(bytes: &[u8]) -> Text {
@@ -190,6 +195,29 @@ mod tests {
         }
         assert!(hash.remove(b"a") && hash.remove(b"b"));
         assert_eq!(hash, Hash::default());
+    }
+
+    #[test]
+    fn a_full_one_takes_all_of_what_still_fits_or_nothing() {
+        let mut hash = Hash::default();
+        for field in 0..ELEMENTS_MAX - 1 {
+            hash.set(&field.to_be_bytes(), text(b"")).unwrap();
+        }
+        let first = 0_usize.to_be_bytes();
+        let refused = [
+            (&first[..], text(b"x")),
+            (b"a", text(b"")),
+            (b"b", text(b"")),
+        ];
+        assert_eq!(hash.set_all(&refused), Err(PlainError::TooLarge));
+        assert_eq!(hash.get(&first), Some(&text(b"")));
+        let twice = [
+            (&first[..], text(b"x")),
+            (b"a", text(b"1")),
+            (b"a", text(b"2")),
+        ];
+        assert_eq!(hash.set_all(&twice), Ok(1));
+        assert_eq!(hash.get(b"a"), Some(&text(b"2")));
     }
 
     #[test]

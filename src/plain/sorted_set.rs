@@ -3,7 +3,7 @@
 use super::collection::{Size, places};
 use super::{Data, Plain, PlainError};
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -52,20 +52,26 @@ pub struct Scores {
 }
 
 impl Scores {
-    fn holds_from_below(&self, score: Score) -> bool {
-        match self.least {
-            Bound::Included(least) => score >= least,
-            Bound::Excluded(least) => score > least,
-            Bound::Unbounded => true,
-        }
-    }
-
-    fn holds_from_above(&self, score: Score) -> bool {
-        match self.most {
-            Bound::Included(most) => score <= most,
-            Bound::Excluded(most) => score < most,
-            Bound::Unbounded => true,
-        }
+    /// The least score within, and the least that is above all of them; `None` for no end. `None` altogether if no score
+    /// is within.
+    fn ends(self) -> Option<(Option<Score>, Option<Score>)> {
+        let above = |score: Score| Score(score.0.next_up());
+        let least = match self.least {
+            Bound::Included(least) => Some(least),
+            Bound::Excluded(least) if least.0 == f64::INFINITY => return None,
+            Bound::Excluded(least) => Some(above(least)),
+            Bound::Unbounded => None,
+        };
+        let beyond = match self.most {
+            Bound::Included(most) if most.0 == f64::INFINITY => None,
+            Bound::Included(most) => Some(above(most)),
+            Bound::Excluded(most) => Some(most),
+            Bound::Unbounded => None,
+        };
+        let is_empty = least
+            .zip(beyond)
+            .is_some_and(|(least, beyond)| least >= beyond);
+        (!is_empty).then_some((least, beyond))
     }
 }
 
@@ -107,20 +113,15 @@ impl SortedSet {
 
     /// Those whose scores lie between two bounds, in order.
     pub fn between(&self, scores: Scores) -> impl DoubleEndedIterator<Item = (&[u8], Score)> {
-        let least = match scores.least {
-            Bound::Included(score) | Bound::Excluded(score) => {
-                Bound::Included((score, Arc::from(&b""[..])))
-            }
-            Bound::Unbounded => Bound::Unbounded,
-        };
-        // Two bounds that exclude each other would panic as a range of the tree.
-        let from_least = self.order.range((least, Bound::Unbounded));
-        let below = from_least.skip_while(move |(score, _)| !scores.holds_from_below(*score));
-        let within: Vec<_> = below
-            .take_while(|(score, _)| scores.holds_from_above(*score))
-            .map(|(score, member)| (&**member, *score))
-            .collect();
-        within.into_iter()
+        let first_of = |score| (score, Arc::from(&b""[..]));
+        let within = scores.ends().map(|(least, beyond)| {
+            let least = least.map_or(Bound::Unbounded, |least| Bound::Included(first_of(least)));
+            let beyond =
+                beyond.map_or(Bound::Unbounded, |beyond| Bound::Excluded(first_of(beyond)));
+            self.order.range((least, beyond))
+        });
+        let within = within.into_iter().flatten();
+        within.map(|(score, member)| (&**member, *score))
     }
 
     /// Those from the place `first` to the place `last`, counted from 0, or below 0 from the end.
@@ -154,23 +155,25 @@ impl SortedSet {
         Ok(None)
     }
 
-    /// Calls `f`, which adds at most so many members, of so many bytes together: if it fails nothing has changed.
+    /// Checks that these members fit, whichever of them are new.
     ///
     /// # Errors
-    /// Those of `f`.
-    pub fn with_room<R>(
-        &mut self,
-        members: usize,
-        bytes: usize,
-        f: impl FnOnce(&mut Self) -> Result<R, PlainError>,
-    ) -> Result<R, PlainError> {
-        if self.size.has_room(members, bytes) {
-            return f(self);
+    /// As [`Size::with`].
+    pub fn check_room<'a>(
+        &self,
+        members: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Result<(), PlainError> {
+        let bytes = members.clone().map(<[u8]>::len).sum();
+        if self.size.has_room(members.clone().count(), bytes) {
+            return Ok(());
         }
-        let mut copy = self.clone();
-        let result = f(&mut copy)?;
-        *self = copy;
-        Ok(result)
+        let (mut size, mut new) = (self.size, HashSet::new());
+        for member in members {
+            if !self.scores.contains_key(member) && new.insert(member) {
+                size = size.with(member.len())?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes a member; true if it was there.
@@ -188,8 +191,19 @@ impl SortedSet {
     }
 }
 
-/// Reads a score as C's `strtod` does, without white space in front; `None` for NaN.
+/// Reads a score as C's `strtod` does, without white space in front; `None` for NaN, and for a number that no float is
+/// near, which would become an infinity or 0.
 pub fn parse(text: &[u8]) -> Option<Score> {
+    let mantissa = text.split(|byte| matches!(byte, b'e' | b'E')).next()?;
+    let is_zero = !mantissa.iter().any(|byte| matches!(byte, b'1'..=b'9'));
+    let is_number = text.iter().any(u8::is_ascii_digit);
+    read(text).filter(|score| {
+        let Score(value) = score;
+        !(value.is_infinite() && is_number || *value == 0.0 && !is_zero)
+    })
+}
+
+fn read(text: &[u8]) -> Option<Score> {
     let text = std::str::from_utf8(text).ok()?;
     if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
         let number = u64::from_str_radix(digits, 16).ok();
@@ -207,7 +221,7 @@ pub fn parse_bound(text: &[u8]) -> Option<Score> {
     if blank == text.len() {
         return Some(Score(0.0)).filter(|_| text.is_empty());
     }
-    parse(&text[blank..])
+    read(&text[blank..])
 }
 
 /// The sorted set of the key, `None` if it does not exist.
@@ -278,6 +292,7 @@ pub fn remove_at_places(
 
 #[cfg(test)]
 mod tests {
+    use super::super::collection::ELEMENTS_MAX;
     use super::*;
     use proptest::prelude::*;
 
@@ -329,6 +344,38 @@ mod tests {
             between(Bound::Unbounded, Bound::Excluded(score(1.0))),
             "cyz"
         );
+    }
+
+    #[test]
+    fn a_score_is_near_what_was_written() {
+        for (text, expected) in [
+            ("inf", Some(f64::INFINITY)),
+            ("-Infinity", Some(f64::NEG_INFINITY)),
+            ("0e5", Some(0.0)),
+            ("-0", Some(0.0)),
+            ("0x10", Some(16.0)),
+            ("1e-320", Some(1e-320)),
+            ("1e999", None),
+            ("-1e999", None),
+            ("1e-999", None),
+            ("nan", None),
+        ] {
+            let read = parse(text.as_bytes());
+            assert_eq!(read.map(Score::value), expected, "{text}");
+        }
+        assert_eq!(parse_bound(b" 1e999"), Score::new(f64::INFINITY));
+    }
+
+    #[test]
+    fn a_full_one_has_room_for_what_it_holds() {
+        let mut set = SortedSet::default();
+        for member in 0..ELEMENTS_MAX - 1 {
+            set.set(&member.to_be_bytes(), score(0.0)).unwrap();
+        }
+        let held = 0_usize.to_be_bytes();
+        let room = |members: &[&[u8]]| set.check_room(members.iter().copied());
+        assert_eq!(room(&[&held, &held, b"new", b"new"]), Ok(()));
+        assert_eq!(room(&[&held, b"new", b"other"]), Err(PlainError::TooLarge));
     }
 
     proptest! {

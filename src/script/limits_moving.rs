@@ -2,6 +2,8 @@
 
 use super::answer::{Answer, Failure};
 use super::{Call, Script, lua};
+use crate::plain::PlainError;
+use crate::plain::collection::ELEMENTS_MAX;
 use std::cmp::Ordering;
 
 /// The rows.
@@ -81,6 +83,10 @@ fn acquire_and_push(call: &mut Call<'_>, pushes: bool) -> Result<Answer, Failure
         if entry >= now - length {
             return Ok(Answer::Nil);
         }
+    }
+    // What would not fit fails before anything is pushed, so that no key is left without an end.
+    if pushes && amount > ELEMENTS_MAX as f64 {
+        return Err(PlainError::TooLarge.into());
     }
     let mut pushed = 1.0;
     while pushes && pushed <= amount {
@@ -181,6 +187,8 @@ pub fn get(call: &mut Call<'_>) -> Result<Answer, Failure> {
                 found = Some(middle);
                 low = middle + 1.0;
             }
+            // Half of infinity is infinite: it would never end.
+            _ if middle.is_infinite() => return Err(PlainError::NotAnInteger.into()),
             _ => high = middle - 1.0,
         }
     }

@@ -3,6 +3,8 @@
 use super::answer::{Answer, Failure};
 use super::collections::scores;
 use super::{Call, Script, lua};
+use crate::plain::PlainError;
+use crate::plain::collection::ELEMENTS_MAX;
 
 /// The rows.
 pub const SCRIPTS: &[Script] = &[Script {
@@ -40,6 +42,9 @@ pub fn put(call: &mut Call<'_>) -> Result<Answer, Failure> {
         rate += 1.0;
     }
     let count = count.ok_or(Failure::Lua("'for' limit must be a number"))?;
+    if count > ELEMENTS_MAX as f64 {
+        return Err(PlainError::TooLarge.into());
+    }
     let mut number = 1.0;
     while number <= count {
         let name = call

@@ -1,4 +1,4 @@
-//! Lets those who wait on the server go when their time has come.
+//! Lets those who wait on the server go when their time has come, and leases lapse.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,12 @@ pub(super) async fn fire(engine: Arc<Engine>, gate: Arc<Gate>) {
     let changed = Arc::new(Notify::new());
     let waker = changed.clone();
     engine.shared.waiters.on_due(move || waker.notify_one());
+    let waker = changed.clone();
+    engine
+        .shared
+        .store
+        .lapses
+        .on_due(move || waker.notify_one());
     loop {
         let begun = engine.shared.clock.now();
         let rest = match gate.pass(|| engine.fire()) {

@@ -5,7 +5,6 @@
 
 use super::keyspace::DATABASES_MAX;
 use super::value::Value;
-use crate::core::units::Timestamp;
 use std::iter::Sum;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -17,6 +16,11 @@ pub struct Share {
 }
 
 impl Share {
+    /// True if there are leases among them.
+    pub const fn has_leases(self) -> bool {
+        self.leases != 0
+    }
+
     /// What a value adds.
     pub fn of(value: &Value) -> Self {
         Self {
@@ -72,9 +76,8 @@ impl Counts {
         self.lapsed.store(0, Relaxed);
     }
 
-    /// Takes out of a value what has lapsed, and counts it: the one place that learns of a lapse.
-    pub fn lapse(&self, database: u8, value: &mut Value, now: Timestamp) {
-        let lapsed = value.lapse(now).len();
+    /// Leases of a database have lapsed.
+    pub fn lapsed(&self, database: u8, lapsed: usize) {
         if lapsed > 0 {
             self.lapsed.fetch_add(lapsed as u64, Relaxed);
             let count = &self.databases[usize::from(database)];

@@ -2,6 +2,7 @@
 
 use super::counts::{Counts, Share};
 use super::key::Key;
+use super::lapses::Lapses;
 use super::policies::Policies;
 use super::records::Records;
 use super::shard::{SHARDS, Shards};
@@ -29,6 +30,8 @@ pub struct Store {
     pub records: Records,
     /// What is counted of the keys.
     pub counts: Counts,
+    /// When leases lapse, and which have.
+    pub lapses: Lapses,
 }
 
 /// A page of a SCAN.
@@ -70,6 +73,7 @@ impl Store {
             policies: Policies::default(),
             records: Records::default(),
             counts: Counts::default(),
+            lapses: Lapses::default(),
         }
     }
 
@@ -91,13 +95,17 @@ impl Store {
         f: impl FnOnce(&mut Value) -> R,
     ) -> R {
         self.database(database).write(key, |value| {
-            self.counts.lapse(database, value, now);
+            self.lapse(database, key, value, now);
             value.forget(now);
             let share = Share::of(value);
             let before = self.watches.any().then(|| value.clone());
             let result = f(value);
             value.forget(now);
-            self.counts.change(database, share, Share::of(value));
+            let after = Share::of(value);
+            self.counts.change(database, share, after);
+            if share.has_leases() || after.has_leases() {
+                self.lapses.schedule(database, key, value.next_lapse());
+            }
             if before.is_some_and(|before| before != *value) {
                 self.watches.touch(database, key);
             }
@@ -114,17 +122,22 @@ impl Store {
         f: impl FnOnce(&mut [Value]) -> R,
     ) -> R {
         self.database(database).write_many(keys, |values| {
-            for value in values.iter_mut() {
-                self.counts.lapse(database, value, now);
+            for (value, key) in values.iter_mut().zip(keys) {
+                self.lapse(database, key, value, now);
                 value.forget(now);
             }
-            let share = values.iter().map(Share::of).sum();
+            let share: Share = values.iter().map(Share::of).sum();
             let before: Option<SmallVec<[Value; 4]>> =
                 self.watches.any().then(|| values.iter().cloned().collect());
             let result = f(values);
             values.iter_mut().for_each(|value| value.forget(now));
-            let after = values.iter().map(Share::of).sum();
+            let after: Share = values.iter().map(Share::of).sum();
             self.counts.change(database, share, after);
+            if share.has_leases() || after.has_leases() {
+                for (value, key) in values.iter().zip(keys) {
+                    self.lapses.schedule(database, key, value.next_lapse());
+                }
+            }
             for ((before, value), key) in before.iter().flatten().zip(values.iter()).zip(keys) {
                 if before != value {
                     self.watches.touch(database, key);
@@ -295,6 +308,10 @@ impl Store {
     /// Puts a value in place, as it comes out of a snapshot.
     pub fn restore(&self, database: u8, key: &Key, value: Value) {
         let share = Share::of(&value);
+        if share.has_leases() {
+            self.lapses
+                .schedule(database, key.as_bytes(), value.next_lapse());
+        }
         let replaced = self.database(database).write(key.as_bytes(), |place| {
             Share::of(&std::mem::replace(place, value))
         });
@@ -342,6 +359,21 @@ impl Store {
             shards.clear();
         }
         self.counts.clear(database);
+        self.lapses.clear(database);
+    }
+
+    /// Takes out of a value what has lapsed: the one place that learns of a lapse.
+    fn lapse(&self, database: u8, key: &[u8], value: &mut Value, now: Timestamp) {
+        let numbers = value.lapse(now);
+        self.counts.lapsed(database, numbers.len());
+        self.lapses.notice(database, key, &numbers);
+    }
+
+    /// Notices leases that have lapsed by `now`, of some keys at a time: [`Lapses::next`] tells whether there are more.
+    pub fn lapse_due(&self, now: Timestamp) {
+        for (database, key) in self.lapses.take_due(now) {
+            self.with_value(database, key.as_bytes(), now, |_| ());
+        }
     }
 
     /// Those of the next `count` keys from `cursor` on that exist at `now` and are `wanted`. A page may be empty and yet
@@ -384,10 +416,15 @@ impl Store {
         (sweep.looked, sweep.dropped) = (0, 0);
         while sweep.looked < budget {
             let step = self.databases[sweep.database].get().map(|shards| {
-                shards.sweep(sweep.shard, sweep.place, budget - sweep.looked, |value| {
-                    self.counts.lapse(sweep.database as u8, value, now);
-                    value.is_forgettable(now)
-                })
+                shards.sweep(
+                    sweep.shard,
+                    sweep.place,
+                    budget - sweep.looked,
+                    |key, value| {
+                        self.lapse(sweep.database as u8, key.as_bytes(), value, now);
+                        value.is_forgettable(now)
+                    },
+                )
             });
             match step {
                 Some(step) => {

@@ -3,6 +3,7 @@
 mod counts;
 mod key;
 mod keyspace;
+mod lapses;
 mod policies;
 mod records;
 mod shard;
@@ -11,6 +12,7 @@ mod watches;
 
 pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
+pub use lapses::Lapses;
 pub use policies::{POLICIES_MAX, POLICY_NAME_BYTES_MAX, Policies, PolicyLimits};
 pub use records::{ANSWER_TTL, Answer, AnswerRow, Home, Part, Records, Remembered, Ticket};
 pub use value::Value;

@@ -209,7 +209,7 @@ impl<V: Value> Shards<V> {
         shard: usize,
         place: usize,
         budget: usize,
-        mut is_dead: impl FnMut(&mut V) -> bool,
+        mut is_dead: impl FnMut(&Key, &mut V) -> bool,
     ) -> Step {
         let mut table = self.map.shards()[shard].write();
         let buckets = if table.is_empty() { 0 } else { table.buckets() };
@@ -221,7 +221,8 @@ impl<V: Value> Shards<V> {
             unsafe {
                 if table.is_bucket_full(index) {
                     let bucket = table.bucket(index);
-                    if is_dead(bucket.as_mut().1.get_mut()) {
+                    let (key, value) = bucket.as_mut();
+                    if is_dead(key, value.get_mut()) {
                         table.erase(bucket);
                         dropped += 1;
                     }

@@ -57,6 +57,14 @@ impl Value {
         }
     }
 
+    /// The instant at which the next lease in it lapses.
+    pub fn next_lapse(&self) -> Option<Timestamp> {
+        match self {
+            Self::Limit(entry) => entry.next_lapse(),
+            Self::Plain(_) => None,
+        }
+    }
+
     /// Leases in it, those included that have lapsed and were not taken out.
     pub fn leases(&self) -> usize {
         match self {

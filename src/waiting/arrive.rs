@@ -41,6 +41,7 @@ impl<C> Waiting<C> {
         let is_last = lines
             .iter()
             .all(|&line| self.lines[line].all_go_before(&queue));
+        let ttl = wish.wants.iter().find_map(Want::ttl);
         let costs = wish.wants.into_iter().map(|want| want.costs);
         let spots = lines
             .iter()
@@ -53,6 +54,7 @@ impl<C> Waiting<C> {
             queue,
             deadline: wish.deadline,
             holder: wish.holder,
+            ttl,
             turn: None,
             planned: Planned::Never,
             slots: SmallVec::new(),

@@ -1,6 +1,7 @@
 //! What happens when an instant has come: who waited goes, or has waited for long enough.
 
 use super::place::{Ending, Place, Turn};
+use super::plan::Planned;
 use super::{Go, Waiting};
 use crate::core::entry::Entry;
 use crate::core::joint::{Ask, Joint};
@@ -67,8 +68,9 @@ impl<C> Waiting<C> {
         };
         self.due.remove(&due);
         let place = self.places.get(&due.place);
-        if place.is_some_and(|place| place.slots.is_empty()) {
-            self.turn_away(store, due.place, due.at, false, go);
+        if let Some(place) = place.filter(|place| place.slots.is_empty()) {
+            let never = place.planned == Planned::Never;
+            self.turn_away(store, due.place, due.at, never, go);
         } else {
             self.let_go(store, due.place, due.at, go);
         }
@@ -86,10 +88,11 @@ impl<C> Waiting<C> {
                 let waits = joint.waits_until(slots);
                 let leases = asks.iter().find_map(Ask::leases);
                 let lease = leases.map(|limit| {
+                    let lapses = at.after(place.ttl.unwrap_or(limit.ttl()));
                     let lease = Lease {
                         owner: place.holder.owner.clone(),
                         bound_to: place.holder.bound_to,
-                        ..Lease::new(limit, at)
+                        lapses,
                     };
                     (store.records.next_number(), lease)
                 });

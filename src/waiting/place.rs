@@ -6,8 +6,9 @@ use super::plan::Planned;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::joint::{Ask, Each};
+use crate::core::limit::Limit;
 use crate::core::timeline::Slot;
-use crate::core::units::Timestamp;
+use crate::core::units::{Span, Timestamp};
 use crate::store::{Key, PolicyLimits};
 use ahash::RandomState;
 use smallvec::SmallVec;
@@ -53,6 +54,17 @@ pub struct Want {
     pub costs: SmallVec<[u64; 1]>,
 }
 
+impl Want {
+    /// How long a lease is held that it asks for itself; one under a policy is held as long as that says by then.
+    pub(super) fn ttl(&self) -> Option<Span> {
+        let own = self.limits.iter().filter(|_| self.policy.is_none());
+        own.into_iter().find_map(|limit| match limit {
+            Limit::Leases(leases) => Some(leases.ttl()),
+            _ => None,
+        })
+    }
+}
+
 /// Who stands in one line at a key: a priority, and a group in it.
 pub(super) type Queue = (u8, Box<[u8]>);
 
@@ -67,6 +79,8 @@ pub(super) struct Place<C> {
     pub(super) queue: Queue,
     pub(super) deadline: Timestamp,
     pub(super) holder: Holder,
+    /// How long the lease is held that it takes; `None`: as long as the limit says by then.
+    pub(super) ttl: Option<Span>,
     /// Since when it is the first of its group at all its keys; see [`super::order`].
     pub(super) turn: Option<u64>,
     /// What the plan has for it.

@@ -154,7 +154,9 @@ impl<C> Waiting<C> {
         let due = Due {
             at: match planned {
                 Planned::Slot => common(&place.slots),
-                Planned::Late | Planned::Behind | Planned::Never => place.deadline,
+                Planned::Late | Planned::Behind => place.deadline,
+                // Other parameters do not allow its cost any more. It would wait for nothing, so it is told.
+                Planned::Never => at,
             },
             rank: self.last_rank,
             place: id,

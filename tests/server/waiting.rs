@@ -15,7 +15,11 @@ fn wait_for(boss: &mut Wire, count: usize) {
     let mut found = String::new();
     while found != expected {
         boss.send("INFO clients\r\n");
-        let length: usize = boss.line().trim_start_matches('$').parse().unwrap();
+        let length: usize = boss
+            .line()
+            .trim_start_matches('$')
+            .parse()
+            .expect("a length");
         let mut read = 0;
         while read < length + 2 {
             let line = boss.line();

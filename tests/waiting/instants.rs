@@ -178,15 +178,13 @@ fn two_streams_out_of_phase_lock_nobody_out() {
         server.boss("DEBUG CLOCK ADVANCE 500ms");
         call(&mut server, 2, "y");
         assert_eq!(server.call(3, "RL.ACQUIRE x PACE 1 1m AND y PACE 1"), None);
-        let mut name = 10;
-        for half in 1..=20 {
+        for (name, half) in (10..).zip(1..=20) {
             server.boss("DEBUG CLOCK ADVANCE 500ms");
             if server.answer(3).is_some() {
                 assert!(half <= 3, "{verb}: after {half} half seconds");
                 break;
             }
             call(&mut server, name, if half % 2 == 1 { "x" } else { "y" });
-            name += 1;
             assert!(half < 20, "{verb}: locked out");
         }
     }

@@ -1,6 +1,7 @@
 //! HSET, HMSET, HGET, HMGET, HGETALL, HDEL, HLEN, HEXISTS, HINCRBY.
 
 use super::change;
+use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
@@ -61,15 +62,22 @@ pub const HGET: Spec = Spec {
 pub const HMGET: Spec = Spec {
     summary: "Read fields of a hash",
     arguments: &[Argument::key("key"), FIELDS],
-    reply: "An array of their texts; nil for what is not there.",
+    reply: "An array of their texts; nil for what is not there. More than 64 MiB are an error.",
     ..row("HMGET", READ, Arity::at_least(3), |context, arguments| {
+        let mut result = Ok(());
         read(context, arguments, |hash, reply| {
-            let fields = arguments.tail(2);
+            let (fields, start) = (arguments.tail(2), reply.position());
             reply.array(fields.len());
             for field in fields.iter() {
                 write_text(reply, hash.and_then(|hash| hash.get(field)));
+                // A field may be asked for any number of times.
+                result = check_reply_bytes("HMGET", reply.position() - start);
+                if result.is_err() {
+                    return;
+                }
             }
-        })
+        })?;
+        result
     })
 };
 

@@ -250,21 +250,21 @@ fn add(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         reply_score(&mut context.reply, score);
         return Ok(());
     }
-    let bytes = members.clone().map(<[u8]>::len).sum();
     let changed = change(context, key, |slot| {
         sorted_set::change(slot, |set| {
-            set.with_room(scores.len(), bytes, |set| {
-                let (mut added, mut changed) = (0, 0);
-                for (member, &score) in members.zip(&scores) {
-                    let old = set.score(member);
-                    if options.allow(old, score) {
-                        set.set(member, score)?;
-                        added += i64::from(old.is_none());
-                        changed += i64::from(old != Some(score));
-                    }
+            if !options.xx {
+                set.check_room(members.clone())?;
+            }
+            let (mut added, mut changed) = (0, 0);
+            for (member, &score) in members.zip(&scores) {
+                let old = set.score(member);
+                if options.allow(old, score) {
+                    set.set(member, score)?;
+                    added += i64::from(old.is_none());
+                    changed += i64::from(old != Some(score));
                 }
-                Ok(if options.ch { changed } else { added })
-            })
+            }
+            Ok(if options.ch { changed } else { added })
         })
     })?;
     context.reply.integer(changed);

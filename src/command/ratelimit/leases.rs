@@ -238,6 +238,7 @@ impl Request<'_> {
         let options = &self.options;
         let asked = Asked::Lease {
             bound: options.bound,
+            ttl: self.limit.ttl(),
         };
         Wish {
             caller: Caller::new(context, self.arguments, self.key, options.id, asked),

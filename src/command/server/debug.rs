@@ -88,11 +88,7 @@ fn move_to(
     if to > Timestamp::MAX {
         return Err(Error::argument(name, takes));
     }
-    while let Some(next) = shared
-        .waiters
-        .fire(shared, shared.clock.now())
-        .filter(|next| *next <= to)
-    {
+    while let Some(next) = shared.fire(shared.clock.now()).filter(|next| *next <= to) {
         shared.clock.set(next);
     }
     context.now = shared.clock.set(to).ok_or(Error::argument(name, takes))?;

@@ -2,6 +2,7 @@
 
 use super::{KEY, VALUE, reads, reply_text, writes};
 use crate::command::arguments::check_key;
+use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Keys, Spec};
@@ -10,9 +11,6 @@ use crate::plain::{Expiry, Plain, Text};
 use crate::protocol::Arguments;
 use crate::store::Value;
 use std::collections::HashMap;
-
-/// Most bytes of the reply of one MGET, which nothing else can be sent between: a thousand of the longest strings.
-const REPLY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The row of MGET.
 pub const MGET: Spec = Spec {
@@ -73,10 +71,8 @@ fn get(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             Ok(plain) => reply_text(reply, plain.and_then(|plain| plain.text().ok())),
             Err(refusal) => result = Err(refusal.into()),
         }
-        if reply.position() - start > REPLY_BYTES_MAX {
-            result = Err(Error::redis(
-                "ERR the reply of one MGET must be at most 64 MiB",
-            ));
+        if result.is_ok() {
+            result = check_reply_bytes("MGET", reply.position() - start);
         }
     });
     result

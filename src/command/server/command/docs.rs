@@ -1,6 +1,7 @@
 //! COMMAND DOCS: how commands are called, for people. redis-cli's hints and help come from it.
 
 use super::find;
+use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Group, Spec};
@@ -23,9 +24,12 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         names.iter().filter_map(find).collect()
     };
     let reply = &mut context.reply;
+    let start = reply.position();
     reply.map(found.len());
-    found.iter().for_each(|spec| write(reply, spec));
-    Ok(())
+    found.iter().try_for_each(|spec| {
+        write(reply, spec);
+        check_reply_bytes("COMMAND DOCS", reply.position() - start)
+    })
 }
 
 /// Writes the name and the map that belongs to it.

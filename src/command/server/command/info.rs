@@ -1,6 +1,7 @@
 //! COMMAND and COMMAND INFO: how commands are called, for programs.
 
 use super::find;
+use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
@@ -24,14 +25,15 @@ pub(super) fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result
         COMMANDS.iter().for_each(|spec| write(reply, spec));
         return Ok(());
     }
+    let start = reply.position();
     reply.array(names.len());
-    for name in names.iter() {
+    names.iter().try_for_each(|name| {
         match find(name) {
             Some(spec) => write(reply, spec),
             None => reply.null(),
         }
-    }
-    Ok(())
+        check_reply_bytes("COMMAND INFO", reply.position() - start)
+    })
 }
 
 fn write(reply: &mut Reply<'_>, spec: &Spec) {
