@@ -20,6 +20,7 @@ static cJSON *failure(const char *text) {
 /* A reply as JSON; the reply is freed. Without one, the error of the connection. */
 static cJSON *told(redisReply *reply) {
     cJSON *value;
+    char digits[24];
     if (reply == NULL)
         return failure(redis->errstr);
     switch (reply->type) {
@@ -31,7 +32,9 @@ static cJSON *told(redisReply *reply) {
         value = cJSON_CreateString(reply->str);
         break;
     case REDIS_REPLY_INTEGER:
-        value = cJSON_CreateNumber((double)reply->integer);
+        /* As text: a lease's number has more digits than cJSON writes of a double. */
+        snprintf(digits, sizeof digits, "%lld", reply->integer);
+        value = cJSON_CreateRaw(digits);
         break;
     case REDIS_REPLY_ARRAY:
         value = cJSON_CreateArray();
