@@ -8,6 +8,7 @@ use super::records::Records;
 use super::shard::{SHARDS, Shards};
 use super::value::Value;
 use super::watches::{Watch, Watches};
+use crate::core::bucket::Bucket;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
@@ -159,6 +160,21 @@ impl Store {
         f: impl FnOnce(&mut Entry) -> R,
     ) -> Result<R, Refusal> {
         self.with_value(database, key, now, |value| value.limit_mut().map(f))
+    }
+
+    /// Calls `f` with the bucket of a key that holds nothing else, and whose changes nobody looks out for. `None` for
+    /// any other key. A bucket is kept whatever `f` leaves of it.
+    pub fn with_lone_bucket<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        f: impl FnOnce(&mut Bucket) -> Option<R>,
+    ) -> Option<R> {
+        let shards = self.existing(database)?;
+        if self.watches.any() {
+            return None;
+        }
+        shards.find(key, |value| f(value.limit_mut().ok()?.lone_bucket()?))?
     }
 
     /// As [`Self::with_limit`] for several distinct keys, atomically.

@@ -116,6 +116,14 @@ impl<V: Value> Shards<V> {
         result
     }
 
+    /// Gives `f` the value of a key that is in the table, and keeps what it leaves there.
+    pub fn find<R>(&self, key: &[u8], f: impl FnOnce(&mut V) -> R) -> Option<R> {
+        let hash = self.hash(key);
+        let mut shard = self.map.shards()[self.shard_of(hash)].write();
+        let (_, value) = shard.get_mut(hash, |(name, _)| name.as_bytes() == key)?;
+        Some(f(value.get_mut()))
+    }
+
     /// As [`Self::write`] for several keys at once, all locked before `f` sees them. A key named twice
     /// is one value only at its first place; callers that care refuse that.
     pub fn write_many<R>(&self, keys: &[&[u8]], f: impl FnOnce(&mut [V]) -> R) -> R {
