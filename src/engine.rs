@@ -6,6 +6,7 @@ use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::error::Error;
+use crate::command::observe;
 use crate::command::spec::Flags;
 use crate::command::table;
 use crate::command::waiters::Waiters;
@@ -102,27 +103,19 @@ impl Engine {
         connection.reply_start = output.len();
         let (name, result) = match dispatch::check(connection, arguments) {
             Ok(Step::Run(spec)) => {
+                observe::begins(spec, &self.shared, connection, arguments, tally);
                 pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
                     // Read inside the gate: whoever ran alone before has moved the clock by now. Behind another
                     // command of the batch it was read when that had run.
                     if passed {
-                        connection.ran_until = self.shared.clock.now();
+                        connection.read_clock(&self.shared.clock);
                     }
-                    let now = connection.ran_until;
-                    dispatch::run(
-                        spec,
-                        &self.shared,
-                        connection,
-                        arguments,
-                        output,
-                        now,
-                        tally,
-                    );
+                    dispatch::run(spec, &self.shared, connection, arguments, output, tally);
                 });
                 (spec.name, Ok(()))
             }
             Ok(Step::Queue(spec)) => {
-                connection.ran_until = self.shared.clock.now();
+                self.settle(connection, tally);
                 let queued = dispatch::queue(connection, spec, arguments);
                 if queued.is_ok() {
                     Reply::new(output, connection.protocol).simple("QUEUED");
@@ -130,7 +123,7 @@ impl Engine {
                 (spec.name, queued)
             }
             Err(error) => {
-                connection.ran_until = self.shared.clock.now();
+                self.settle(connection, tally);
                 if let Some(spec) = dispatch::named(arguments) {
                     tally.rejected(spec.name);
                 }
@@ -145,6 +138,18 @@ impl Engine {
             dispatch::apply_reply_mode(connection, output);
         }
         name
+    }
+
+    /// Reads the clock: the commands before have run.
+    fn settle(&self, connection: &mut Connection, tally: &mut Tally) {
+        let ns = connection.read_clock(&self.shared.clock);
+        tally.end_stretch(ns);
+    }
+
+    /// A batch of commands ends: what it counted goes to the totals.
+    pub fn end(&self, connection: &mut Connection, tally: &mut Tally) {
+        observe::settle(&self.shared, connection, tally);
+        self.shared.metrics.add(tally);
     }
 
     /// Lets leases lapse and those who wait go whose slot has come; how long there is nothing to do then, unless a command changes

@@ -6,7 +6,6 @@ use super::error::Error;
 use super::observe;
 use super::spec::{Flags, Spec};
 use super::table;
-use crate::core::units::Timestamp;
 use crate::metrics::Tally;
 use crate::protocol::{Arguments, OwnedArguments, Reply};
 use std::fmt::Display;
@@ -139,19 +138,19 @@ impl Transaction {
     }
 }
 
-/// Runs a command and writes its reply, or its error in the reply's place.
+/// Runs a command, which [`observe::begins`], at the instant that the clock last said, and writes its reply, or its error in the reply's place.
 pub fn run(
     spec: &'static Spec,
     shared: &Shared,
     connection: &mut Connection,
     arguments: Arguments<'_>,
     output: &mut Vec<u8>,
-    now: Timestamp,
     tally: &mut Tally,
 ) {
     let start = output.len();
     let protocol = connection.protocol;
     let began = connection.ran_until;
+    let now = connection.executing.unwrap_or(began);
     tally.commands += 1;
     tally.writes += u64::from(spec.flags.has(Flags::WRITE));
     let reply = Reply::new(output, protocol);

@@ -5,6 +5,7 @@
 use super::context::Context;
 use super::dispatch;
 use super::error::Error;
+use super::observe;
 use super::pubsub::write_messages;
 use super::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::protocol::Arguments;
@@ -92,21 +93,15 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         return Ok(());
     }
     write_messages(context);
-    context.connection.executing = true;
+    context.connection.executing = Some(context.now);
     context.reply.array(transaction.queue.len());
     let (start, mut one) = (context.reply.position(), Vec::new());
     for (spec, arguments) in &transaction.queue {
         one.clear();
         let (connection, tally) = (&mut *context.connection, &mut *context.tally);
-        dispatch::run(
-            spec,
-            context.shared,
-            connection,
-            arguments.as_arguments(),
-            &mut one,
-            context.now,
-            tally,
-        );
+        let arguments = arguments.as_arguments();
+        observe::begins(spec, context.shared, connection, arguments, tally);
+        dispatch::run(spec, context.shared, connection, arguments, &mut one, tally);
         // All of them run, whatever they reply: that is what a transaction is.
         if context.reply.position() - start + one.len() <= REPLIES_BYTES_MAX {
             context.reply.append(&one);
@@ -114,7 +109,7 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
             context.reply.error("ERR the replies of one EXEC must be at most 64 MiB; the command ran, and this one is left out");
         }
     }
-    context.connection.executing = false;
+    context.connection.executing = None;
     context.reply.set_protocol(context.connection.protocol);
     Ok(())
 }

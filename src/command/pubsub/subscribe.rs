@@ -56,7 +56,7 @@ pub const SSUBSCRIBE: Spec = Spec {
     summary: "Listen to shard channels",
     arguments: &[NAMES[2]],
     ..subscribes("SSUBSCRIBE", |context, arguments| {
-        if context.connection.executing {
+        if context.connection.executing.is_some() {
             return Err(Error::redis(
                 "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client",
             ));

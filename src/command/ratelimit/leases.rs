@@ -146,7 +146,7 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
         options,
         now,
     };
-    let waits = request.options.wait > Span::ZERO && !connection.executing;
+    let waits = request.options.wait > Span::ZERO && connection.executing.is_none();
     if waits {
         let granted =
             access::decide_unless_waited(context, &[key], |keys| request.take(keys, store))?;
