@@ -22,7 +22,7 @@ pub const DATABASES_MAX: u8 = 16;
 
 /// All databases. Every method locks what it touches for its own length only.
 pub struct Store {
-    databases: Box<[OnceLock<Shards<Value>>]>,
+    databases: Box<[OnceLock<Shards>]>,
     hasher: RandomState,
     watches: Watches,
     /// Limits stored under a name.
@@ -78,11 +78,11 @@ impl Store {
         }
     }
 
-    fn database(&self, database: u8) -> &Shards<Value> {
+    fn database(&self, database: u8) -> &Shards {
         self.databases[usize::from(database)].get_or_init(|| Shards::new(self.hasher.clone()))
     }
 
-    fn existing(&self, database: u8) -> Option<&Shards<Value>> {
+    fn existing(&self, database: u8) -> Option<&Shards> {
         self.databases[usize::from(database)].get()
     }
 
@@ -341,10 +341,8 @@ impl Store {
 
     /// Bytes that a key takes that exists at `now`: its place in the table, its name, and what it holds.
     pub fn bytes(&self, database: u8, key: &[u8], now: Timestamp) -> Option<usize> {
-        self.read(database, key, now, |value| {
-            let heap = Key::heap_bytes(key) + value?.heap_bytes();
-            Some(Shards::<Value>::PLACE_BYTES + heap)
-        })
+        self.existing(database)?
+            .bytes(key, |value| !value.is_forgettable(now))
     }
 
     /// Bytes of the tables of a database, what keys hold elsewhere left out.

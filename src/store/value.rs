@@ -1,6 +1,5 @@
 //! What a key holds.
 
-use super::shard;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::leases::{Lapsed, Leases};
@@ -20,12 +19,6 @@ pub enum Value {
 impl Default for Value {
     fn default() -> Self {
         Self::Limit(Entry::default())
-    }
-}
-
-impl shard::Value for Value {
-    fn is_void(&self) -> bool {
-        self.is_absent()
     }
 }
 
