@@ -219,7 +219,8 @@ impl Engine {
             let latency = &shared.metrics.latency;
             latency.add("expire-cycle", ended.as_ns() / SECOND, took_ms);
         }
-        shared.metrics.forgot(sweep.dropped);
+        let crowded_out = shared.store.take_crowded_out();
+        shared.metrics.forgot(sweep.dropped + crowded_out);
         shared.metrics.sample(ended.as_ns());
         sweep
     }

@@ -12,6 +12,7 @@ use crate::core::limit::{BucketLimit, Limit};
 use crate::core::lone::Verdict;
 use crate::core::units::Span;
 use crate::protocol::Arguments;
+use crate::store::KEY_BYTES_MAX;
 use smallvec::SmallVec;
 
 /// Books `cost` on the bucket of a key, if that is all there is to it; `f` is told the verdict and the bucket
@@ -24,12 +25,12 @@ pub fn decide<R>(
     max_wait: Span,
     f: impl FnOnce(Verdict, &Bucket) -> R,
 ) -> Option<R> {
-    let (store, database, now) = (
-        &context.shared.store,
-        context.connection.database,
-        context.now,
-    );
-    let (granted, result) = store.with_lone_bucket(database, key, |bucket| {
+    if key.len() > KEY_BYTES_MAX {
+        return None;
+    }
+    let (database, now) = (context.connection.database, context.now);
+    let store = &context.shared.store;
+    let (granted, result) = store.with_bucket(database, key, limit, now, |bucket| {
         let verdict = bucket.decide_alone(limit, cost, now, max_wait)?;
         Some((verdict.granted, f(verdict, bucket)))
     })?;

@@ -63,15 +63,6 @@ impl Entry {
         states + slow + self.states.iter().map(State::heap_bytes).sum::<usize>()
     }
 
-    /// The bucket, where it is all that the key holds.
-    pub fn lone_bucket(&mut self) -> Option<&mut Bucket> {
-        let beside = self.pause.is_some() || self.slow.is_some() || self.waited.is_some();
-        match &mut self.states[..] {
-            [State::Bucket(bucket, None)] if !beside => Some(bucket),
-            _ => None,
-        }
-    }
-
     /// Works in what has come due. Changes nothing that can be told.
     pub fn settle(&mut self, now: Timestamp) {
         // A drain can be undone while its pause runs. Later it would be of rates that no longer hold.

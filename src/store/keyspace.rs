@@ -11,6 +11,7 @@ use super::watches::{Watch, Watches};
 use crate::core::bucket::Bucket;
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
+use crate::core::limit::BucketLimit;
 use crate::core::units::Timestamp;
 use crate::plain::Plain;
 use ahash::RandomState;
@@ -22,7 +23,7 @@ pub const DATABASES_MAX: u8 = 16;
 
 /// All databases. Every method locks what it touches for its own length only.
 pub struct Store {
-    databases: Box<[OnceLock<Shards>]>,
+    pub(super) databases: Box<[OnceLock<Shards>]>,
     hasher: RandomState,
     watches: Watches,
     /// Limits stored under a name.
@@ -82,7 +83,7 @@ impl Store {
         self.databases[usize::from(database)].get_or_init(|| Shards::new(self.hasher.clone()))
     }
 
-    fn existing(&self, database: u8) -> Option<&Shards> {
+    pub(super) fn existing(&self, database: u8) -> Option<&Shards> {
         self.databases[usize::from(database)].get()
     }
 
@@ -95,7 +96,7 @@ impl Store {
         now: Timestamp,
         f: impl FnOnce(&mut Value) -> R,
     ) -> R {
-        self.database(database).write(key, |value| {
+        self.database(database).write(key, now, |value| {
             self.lapse(database, key, value, now);
             value.forget(now);
             let share = Share::of(value);
@@ -122,7 +123,7 @@ impl Store {
         now: Timestamp,
         f: impl FnOnce(&mut [Value]) -> R,
     ) -> R {
-        self.database(database).write_many(keys, |values| {
+        self.database(database).write_many(keys, now, |values| {
             for (value, key) in values.iter_mut().zip(keys) {
                 self.lapse(database, key, value, now);
                 value.forget(now);
@@ -162,19 +163,22 @@ impl Store {
         self.with_value(database, key, now, |value| value.limit_mut().map(f))
     }
 
-    /// Calls `f` with the bucket of a key that holds nothing else, and whose changes nobody looks out for. `None` for
-    /// any other key. A bucket is kept whatever `f` leaves of it.
-    pub fn with_lone_bucket<R>(
+    /// Calls `f` with the bucket of a key that holds nothing else, a full one under `limit` if the key does not exist.
+    /// `None` for any other key, while anybody watches any key, and if `f` says so: then the bucket must be as it was.
+    /// A bucket that has become full is given to `f` as it stands.
+    pub fn with_bucket<R>(
         &self,
         database: u8,
         key: &[u8],
+        limit: &BucketLimit,
+        now: Timestamp,
         f: impl FnOnce(&mut Bucket) -> Option<R>,
     ) -> Option<R> {
-        let shards = self.existing(database)?;
         if self.watches.any() {
             return None;
         }
-        shards.find(key, |value| f(value.limit_mut().ok()?.lone_bucket()?))?
+        let begin = || Bucket::new(*limit, now);
+        self.database(database).write_bucket(key, now, begin, f)
     }
 
     /// As [`Self::with_limit`] for several distinct keys, atomically.
@@ -328,7 +332,9 @@ impl Store {
             self.lapses
                 .schedule(database, key.as_bytes(), value.next_lapse());
         }
-        let replaced = self.database(database).write(key.as_bytes(), |place| {
+        // Before all time nothing has gone by itself.
+        let (name, shards) = (key.as_bytes(), self.database(database));
+        let replaced = shards.write(name, Timestamp::ZERO, |place| {
             Share::of(&std::mem::replace(place, value))
         });
         self.counts.change(database, replaced, share);
@@ -343,11 +349,6 @@ impl Store {
     pub fn bytes(&self, database: u8, key: &[u8], now: Timestamp) -> Option<usize> {
         self.existing(database)?
             .bytes(key, |value| !value.is_forgettable(now))
-    }
-
-    /// Bytes of the tables of a database, what keys hold elsewhere left out.
-    pub fn table_bytes(&self, database: u8) -> usize {
-        self.existing(database).map_or(0, Shards::table_bytes)
     }
 
     /// Empties a database.

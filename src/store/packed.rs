@@ -100,6 +100,37 @@ impl Packed {
         self.0 = Form::new(value, before);
     }
 
+    /// Gives `f` the bucket, if it is nothing else, and keeps what it leaves there.
+    pub fn with_bucket<R>(&mut self, f: impl FnOnce(&mut Bucket) -> R) -> Option<R> {
+        let Form::Bucket {
+            limit,
+            promised,
+            deficit_high,
+            deficit_low,
+            base,
+        } = &mut self.0
+        else {
+            return None;
+        };
+        let mut bucket = unpacked_bucket(limit, *promised, *deficit_high, *deficit_low, *base);
+        let before = bucket.limit;
+        let result = f(&mut bucket);
+        let deficit = bucket.level.deficit;
+        match u32::try_from(deficit >> 64) {
+            Ok(high) if bucket.limit == before && bucket.undrained.is_none() => {
+                (*deficit_high, *deficit_low, *base) = (high, deficit as u64, bucket.level.base);
+                *promised = Promised::of(&bucket);
+            }
+            _ => self.put(bucket.into()),
+        }
+        Some(result)
+    }
+
+    /// True if nobody would miss it at `now`: it has gone by itself, and left no lease that somebody has to notice.
+    pub fn is_dead(&self, now: Timestamp) -> bool {
+        self.read(|value| value.leases() == 0 && value.is_forgettable(now))
+    }
+
     /// Bytes that it takes outside of itself.
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
@@ -199,19 +230,10 @@ impl Form {
                 deficit_high,
                 deficit_low,
                 base,
-            } => State::Bucket(
-                Bucket {
-                    limit: limit.limit(),
-                    level: Level {
-                        deficit: u128::from(*deficit_high) << 64 | u128::from(*deficit_low),
-                        base: *base,
-                    },
-                    promised_after_pause: promised.is(Promised::AFTER_PAUSE),
-                    promised_ahead: promised.is(Promised::AHEAD),
-                    undrained: None,
-                },
-                None,
-            ),
+            } => {
+                let bucket = unpacked_bucket(limit, *promised, *deficit_high, *deficit_low, *base);
+                State::Bucket(bucket, None)
+            }
             Self::Window {
                 limit,
                 begin,
@@ -243,6 +265,25 @@ impl Form {
             Self::Whole(value) => return (**value).clone(),
         };
         Value::Limit(Entry::from_parts(smallvec![state], None, None))
+    }
+}
+
+fn unpacked_bucket(
+    limit: &Shared<BucketLimit>,
+    promised: Promised,
+    deficit_high: u32,
+    deficit_low: u64,
+    base: Timestamp,
+) -> Bucket {
+    Bucket {
+        limit: limit.limit(),
+        level: Level {
+            deficit: u128::from(deficit_high) << 64 | u128::from(deficit_low),
+            base,
+        },
+        promised_after_pause: promised.is(Promised::AFTER_PAUSE),
+        promised_ahead: promised.is(Promised::AHEAD),
+        undrained: None,
     }
 }
 

@@ -8,14 +8,20 @@ use super::key::Key;
 use super::packed::Packed;
 use super::pages::Pages;
 use super::value::Value;
+use crate::core::bucket::Bucket;
+use crate::core::units::Timestamp;
 use ahash::RandomState;
 use hashbrown::HashTable;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Shards of a database, a power of two. Many, so that one shard of ten million keys (10,000) is grown, swept or written
 /// to a snapshot in a fraction of a millisecond.
 pub const SHARDS: usize = 1024;
+
+/// Keys of a shard below which nobody asks whether they are dead before the table grows.
+const CROWD: usize = 28;
 
 /// The table takes the top seven bits of a hash and the lowest ones. Positions for SCAN are all but the top seven, and the
 /// shard is the first of those, so that positions run shard by shard.
@@ -46,6 +52,7 @@ pub struct Step {
 pub struct Shards {
     shards: Box<[Shard]>,
     hasher: RandomState,
+    crowded_out: AtomicUsize,
 }
 
 /// A table and its lock, in a cache line of their own.
@@ -61,6 +68,7 @@ impl Shards {
         Self {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             hasher,
+            crowded_out: AtomicUsize::new(0),
         }
     }
 
@@ -106,7 +114,7 @@ impl Shards {
     }
 
     /// Gives `f` the value of `key`, or a default one to fill; a void one is dropped afterwards.
-    pub fn write<R>(&self, key: &[u8], f: impl FnOnce(&mut Value) -> R) -> R {
+    pub fn write<R>(&self, key: &[u8], now: Timestamp, f: impl FnOnce(&mut Value) -> R) -> R {
         let hash = self.hash(key);
         let mut table = self.shards[shard_of(hash)].0.write();
         let (result, value) = match table.find_mut(hash, is(key)) {
@@ -124,21 +132,38 @@ impl Shards {
                 (f(&mut value), value)
             }
         };
-        self.put(&mut table, key, hash, value);
+        self.put(&mut table, key, hash, value, now);
         result
     }
 
-    /// Gives `f` the value of a key that is in the table, and keeps what it leaves there.
-    pub fn find<R>(&self, key: &[u8], f: impl FnOnce(&mut V) -> R) -> Option<R> {
+    /// Gives `f` the bucket of `key` if it is packed, and of a key that is not there the one that `begin` makes. `None`
+    /// for any other key, and if `f` says so: then the bucket must be as it was.
+    pub fn write_bucket<R>(
+        &self,
+        key: &[u8],
+        now: Timestamp,
+        begin: impl FnOnce() -> Bucket,
+        f: impl FnOnce(&mut Bucket) -> Option<R>,
+    ) -> Option<R> {
         let hash = self.hash(key);
-        let mut shard = self.map.shards()[self.shard_of(hash)].write();
-        let (_, value) = shard.get_mut(hash, |(name, _)| name.as_bytes() == key)?;
-        Some(f(value.get_mut()))
+        let mut table = self.shards[shard_of(hash)].0.write();
+        if let Some((_, packed)) = table.find_mut(hash, is(key)) {
+            return packed.with_bucket(f)?;
+        }
+        let mut bucket = begin();
+        let result = f(&mut bucket)?;
+        self.put(&mut table, key, hash, bucket.into(), now);
+        Some(result)
     }
 
     /// As [`Self::write`] for several keys at once, all locked before `f` sees them. A key named twice
     /// is one value only at its first place; callers that care refuse that.
-    pub fn write_many<R>(&self, keys: &[&[u8]], f: impl FnOnce(&mut [Value]) -> R) -> R {
+    pub fn write_many<R>(
+        &self,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [Value]) -> R,
+    ) -> R {
         let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
         let order = order_of(&hashes);
         let lock = |&shard: &usize| self.shards[shard].0.write();
@@ -150,13 +175,13 @@ impl Shards {
         }
         let result = f(&mut values);
         for ((key, &hash), value) in keys.iter().zip(&hashes).zip(values) {
-            self.put(&mut guards[place_in(&order, hash)], key, hash, value);
+            self.put(&mut guards[place_in(&order, hash)], key, hash, value, now);
         }
         result
     }
 
     /// Puts a value at its key; a void one takes the key out of the table.
-    fn put(&self, table: &mut Table, key: &[u8], hash: u64, value: Value) {
+    fn put(&self, table: &mut Table, key: &[u8], hash: u64, value: Value, now: Timestamp) {
         if value.is_absent() {
             if let Ok(place) = table.find_entry(hash, is(key)) {
                 place.remove();
@@ -164,9 +189,33 @@ impl Shards {
         } else if let Some((_, packed)) = table.find_mut(hash, is(key)) {
             packed.put(value);
         } else {
+            if table.len() == table.capacity() && table.len() >= CROWD {
+                self.make_room(table, now);
+            }
             let place = (Key::new(key), Packed::new(value));
             table.insert_unique(hash, place, |(key, _)| self.hash(key.as_bytes()));
         }
+    }
+
+    /// Drops what is dead from a table that is full. It would be moved to a larger one anyway, and of keys that live
+    /// for a moment each it would hold little else by the time the sweep comes.
+    fn make_room(&self, table: &mut Table, now: Timestamp) {
+        let (room, before) = (table.capacity(), table.len());
+        table.retain(|(_, packed)| !packed.is_dead(now));
+        self.crowded_out.fetch_add(before - table.len(), Relaxed);
+        // If little has gone it grows, so that it is long until the next look. Else what is left is moved within it,
+        // since a place of the dead cannot always be used before.
+        let additional = if table.len() > room / 8 * 3 {
+            room - table.len() + 1
+        } else {
+            room / 2 - table.len()
+        };
+        table.reserve(additional, |(key, _)| self.hash(key.as_bytes()));
+    }
+
+    /// Keys dropped since the last call because there was no room.
+    pub fn take_crowded_out(&self) -> usize {
+        self.crowded_out.swap(0, Relaxed)
     }
 
     /// Keys in the table, those that nobody has yet noticed to be gone included.

@@ -1,10 +1,12 @@
 //! What a key holds.
 
+use crate::core::bucket::Bucket;
 use crate::core::decision::Refusal;
-use crate::core::entry::Entry;
+use crate::core::entry::{Entry, State};
 use crate::core::leases::{Lapsed, Leases};
 use crate::core::units::{Timestamp, Wait};
 use crate::plain::{Deadline, Plain};
+use smallvec::smallvec;
 
 /// What a key holds: limits and pauses, or a plain value. A key that does not exist and a default value are the
 /// same thing.
@@ -167,6 +169,14 @@ impl Value {
             Self::Limit(entry) if entry.is_absent() => Ok(None),
             Self::Limit(_) => Err(Refusal::WrongKind),
         }
+    }
+}
+
+/// A key that holds a bucket and nothing else.
+impl From<Bucket> for Value {
+    fn from(bucket: Bucket) -> Self {
+        let states = smallvec![State::Bucket(bucket, None)];
+        Self::Limit(Entry::from_parts(states, None, None))
     }
 }
 
