@@ -87,7 +87,9 @@ pub(super) fn of_environment(line: &[OsString], error: &clap::Error) -> Option<c
         return None;
     }
     let flag = shown(error);
-    let command = Arguments::command();
+    let mut command = Arguments::command();
+    // Only then do the flags know how they are written.
+    command.build();
     let variable = command
         .get_subcommands()
         .chain([&command])
