@@ -8,6 +8,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -247,17 +248,8 @@ impl Connection {
 
     async fn read(&mut self) -> Result<(), End> {
         self.input.reserve(self.read_bytes);
-        // A changed setting holds from the next command on.
-        let idle_seconds = self.server.settings().timeout_seconds();
-        // Who listens has nothing to say.
-        let may_idle = idle_seconds == 0 || self.client.listens();
-        let idle = async {
-            match may_idle {
-                true => std::future::pending().await,
-                false => sleep(Duration::from_secs(idle_seconds)).await,
-            }
-        };
-        tokio::pin!(idle);
+        let mut allowed = self.idle_allowed();
+        let mut idle = pin!(rest(allowed));
         loop {
             let mut room = (&mut self.input).limit(self.read_bytes);
             let received = tokio::select! {
@@ -266,6 +258,11 @@ impl Connection {
                 () = self.wake.notified() => {
                     self.is_over()?;
                     self.flush().await?;
+                    let now_allowed = self.idle_allowed();
+                    if now_allowed != allowed {
+                        allowed = now_allowed;
+                        idle.set(rest(allowed));
+                    }
                     continue;
                 }
                 () = &mut idle => return Err(End::Idle),
@@ -283,6 +280,14 @@ impl Connection {
             };
             return Ok(());
         }
+    }
+
+    /// How long nothing may come; `None` is for ever.
+    fn idle_allowed(&self) -> Option<Duration> {
+        let seconds = self.server.settings().timeout_seconds();
+        // Who listens has nothing to say.
+        let may_idle = seconds == 0 || self.client.listens();
+        (!may_idle).then(|| Duration::from_secs(seconds))
     }
 
     /// Lets the session go on, once the gate is open.
@@ -429,6 +434,14 @@ impl Connection {
                 },
             }
         }
+    }
+}
+
+/// Sleeps, for ever if there is no time.
+async fn rest(time: Option<Duration>) {
+    match time {
+        Some(time) => sleep(time).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -106,6 +106,8 @@ async fn serve(
         failed_handshakes: Seldom::default(),
         tls_to_plain: Seldom::default(),
     });
+    let gate = server.gate.clone();
+    server.settings().on_timeout(move || gate.wake_all());
     // Dropping the set ends its tasks, whichever way this function is left.
     let mut tasks = JoinSet::new();
     for door in doors {

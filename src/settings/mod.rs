@@ -121,6 +121,7 @@ impl Default for Initial {
 }
 
 type LogLevelHook = Box<dyn Fn(LogLevel) + Send + Sync>;
+type TimeoutHook = Box<dyn Fn() + Send + Sync>;
 type MaxclientsHook = Box<dyn Fn(u64) -> Result<(), String> + Send + Sync>;
 
 /// The settings in force. Shared by everything that runs; every method takes `&self`.
@@ -142,6 +143,7 @@ pub struct Settings {
     latency_threshold_ms: AtomicU64,
     loglevel_hook: Mutex<Option<LogLevelHook>>,
     maxclients_hook: Mutex<Option<MaxclientsHook>>,
+    timeout_hook: Mutex<Option<TimeoutHook>>,
 }
 
 impl Settings {
@@ -164,6 +166,7 @@ impl Settings {
             latency_threshold_ms: initial.latency_threshold_ms.into(),
             loglevel_hook: Mutex::new(None),
             maxclients_hook: Mutex::new(None),
+            timeout_hook: Mutex::new(None),
             fixed: initial,
         }
     }
@@ -171,6 +174,11 @@ impl Settings {
     /// Calls `hook` whenever `CONFIG SET loglevel` changes the level.
     pub fn on_loglevel(&self, hook: impl Fn(LogLevel) + Send + Sync + 'static) {
         *self.loglevel_hook.lock() = Some(Box::new(hook));
+    }
+
+    /// Calls `hook` whenever `CONFIG SET timeout` has changed how long connections may be idle.
+    pub fn on_timeout(&self, hook: impl Fn() + Send + Sync + 'static) {
+        *self.timeout_hook.lock() = Some(Box::new(hook));
     }
 
     /// Has `hook` make room for that many clients before `CONFIG SET maxclients` takes effect; if it fails, nothing changes.
@@ -318,7 +326,12 @@ impl Settings {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
             Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
-            Change::Timeout(seconds) => self.timeout_seconds.store(seconds, Relaxed),
+            Change::Timeout(seconds) => {
+                self.timeout_seconds.store(seconds, Relaxed);
+                if let Some(hook) = &*self.timeout_hook.lock() {
+                    hook();
+                }
+            }
             Change::TcpKeepalive(seconds) => self.tcp_keepalive_seconds.store(seconds, Relaxed),
             Change::MaxPause(span) => self.max_pause_ns.store(span.as_ns(), Relaxed),
             Change::MaxBookings(most) => self.max_bookings.store(most, Relaxed),

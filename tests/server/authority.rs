@@ -1,4 +1,5 @@
 //! Certificates, made anew for each test.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,

@@ -1,4 +1,5 @@
 //! The file of settings, against flags and the environment.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use crate::harness::{Server, failure, run, tollgate};
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
 //! What strangers and floods cost: bounded, and not the others' time.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use crate::harness::{Server, tollgate};
 use std::io::Write;

@@ -1,4 +1,5 @@
 //! Signals, at any time, and what the service manager hears.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use crate::harness::{Server, tollgate};
 use std::fs::File;

@@ -1,4 +1,5 @@
 //! TLS over real sockets: connections as over TCP, certificates, and peers that speak something else.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use crate::authority::{Authority, Identity, TlsStream, connect};
 use crate::harness::{Server, Wire, failure, run};

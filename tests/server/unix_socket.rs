@@ -1,4 +1,5 @@
 //! The Unix socket: who may use it, how it shows, and what becomes of its file.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use crate::harness::{Server, Wire, failure, run, tollgate};
 use std::os::unix::fs::PermissionsExt;
