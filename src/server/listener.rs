@@ -140,19 +140,21 @@ fn admit(server: &Arc<Server>, stream: Stream, peer: Peer, tls: Option<&Arc<Tls>
         tracing::debug!(%peer, %error, "cannot set up the connection");
         return;
     }
-    match (tls, stream) {
-        (Some(tls), Stream::Tcp(stream)) => {
-            let (server, tls) = (server.clone(), tls.clone());
-            tokio::spawn(async move {
-                // It has its place among the clients from here on: handshakes are bounded with them.
-                if let Some(stream) = shake_hands(&server, &tls, stream, &peer, &wake).await {
-                    connection::run(server, stream, peer, wake, seat).await;
-                }
-            });
+    let (tls, serving) = (tls.cloned(), server.clone());
+    let served = server.workers.serve(stream, async move |stream| {
+        let stream = match (tls, stream) {
+            // It has its place among the clients from here on: handshakes are bounded with them.
+            (Some(tls), Stream::Tcp(stream)) => {
+                shake_hands(&serving, &tls, stream, &peer, &wake).await
+            }
+            (_, stream) => Some(stream),
+        };
+        if let Some(stream) = stream {
+            connection::run(serving, stream, peer, wake, seat).await;
         }
-        (_, stream) => {
-            tokio::spawn(connection::run(server.clone(), stream, peer, wake, seat));
-        }
+    });
+    if let Err(error) = served {
+        tracing::debug!(%error, "cannot hand the connection over");
     }
 }
 

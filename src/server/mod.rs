@@ -32,6 +32,7 @@ mod stream;
 mod tls;
 mod unix_socket;
 mod waiting;
+mod workers;
 
 pub use start::run;
 
@@ -40,6 +41,7 @@ use listener::Door;
 use saver::Saver;
 use seldom::Seldom;
 use service_manager::{State, tell};
+use workers::Workers;
 
 /// How long connections may take to hand over their last replies when the server stops.
 const GRACE: Duration = Duration::from_secs(1);
@@ -49,6 +51,7 @@ const FAREWELLS_MAX: usize = 64;
 /// What all tasks share.
 struct Server {
     engine: Arc<Engine>,
+    workers: Workers,
     saver: Arc<Saver>,
     gate: Arc<Gate>,
     shutdown_requests: mpsc::Sender<ShutdownRequest>,
@@ -93,12 +96,14 @@ async fn serve(
     doors: Vec<Door>,
     engine: Arc<Engine>,
     snapshot: PathBuf,
+    workers: Workers,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (shutdown_requests, mut requests) = mpsc::channel(1);
     let server = Arc::new(Server {
         saver: Saver::new(engine.clone(), snapshot),
         engine,
+        workers,
         gate: Arc::new(Gate::new()),
         shutdown_requests,
         farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)),
