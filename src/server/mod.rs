@@ -16,15 +16,18 @@ use crate::session::Completion;
 use crate::settings::Settings;
 
 mod background;
+mod balance;
 mod bind;
 mod connection;
 mod descriptors;
+mod end;
 mod gate;
 mod listener;
 mod policies;
 mod reload;
 mod saver;
 mod seldom;
+mod served;
 mod service_manager;
 mod shutdown;
 mod start;
@@ -51,7 +54,7 @@ const FAREWELLS_MAX: usize = 64;
 /// What all tasks share.
 struct Server {
     engine: Arc<Engine>,
-    workers: Workers,
+    workers: Arc<Workers>,
     saver: Arc<Saver>,
     gate: Arc<Gate>,
     shutdown_requests: mpsc::Sender<ShutdownRequest>,
@@ -96,7 +99,7 @@ async fn serve(
     doors: Vec<Door>,
     engine: Arc<Engine>,
     snapshot: PathBuf,
-    workers: Workers,
+    workers: Arc<Workers>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (shutdown_requests, mut requests) = mpsc::channel(1);
@@ -118,6 +121,7 @@ async fn serve(
     for door in doors {
         tasks.spawn(listener::accept(server.clone(), door));
     }
+    tasks.spawn(balance::balance(server.workers.clone()));
     tasks.spawn(background::sweep(server.engine.clone()));
     tasks.spawn(waiting::fire(server.engine.clone(), server.gate.clone()));
     tasks.spawn(background::save(

@@ -38,6 +38,11 @@ impl Detached {
 }
 
 impl Stream {
+    /// True if it can be [detached](Self::detach). A session of TLS stays where it was begun.
+    pub(super) const fn can_move(&self) -> bool {
+        matches!(self, Self::Tcp(_) | Self::Unix(_))
+    }
+
     /// Out of its runtime. A session of TLS is not begun before the socket is where it stays.
     ///
     /// # Errors
