@@ -24,16 +24,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &["core", "password", "settings"]),
     ("clock", &["core"]),
     ("metrics", &[]),
+    ("acl", &["glob"]),
     ("requests", &[]),
     ("glob", &[]),
     ("mailbox", &[]),
-    ("clients", &["core", "mailbox"]),
+    ("clients", &["acl", "core", "mailbox"]),
     ("pubsub", &["clients", "core", "glob", "protocol"]),
     ("events", &["clients", "core", "protocol", "pubsub"]),
     ("persistence", &["core", "plain", "store"]),
     (
         "command",
         &[
+            "acl",
             "clients",
             "clock",
             "core",
@@ -54,6 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "engine",
         &[
+            "acl",
             "clients",
             "clock",
             "command",
@@ -80,6 +83,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "server",
         &[
+            "acl",
             "clients",
             "clock",
             "command",

@@ -8,6 +8,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,10 +16,11 @@ use bytes::{BufMut, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::gate::{Passage, Seat};
-use super::{Server, ShutdownRequest};
+use super::{Server, ShutdownRequest, users};
 use crate::clients::Client;
 use crate::command::connection::Pending;
 use crate::engine::Engine;
@@ -359,6 +361,14 @@ impl Connection {
     async fn finish(&mut self, pending: Pending) -> Result<Completion, End> {
         match pending {
             Pending::Answer => self.answered().await,
+            Pending::Delay { ms } => self.delayed(ms).await,
+            Pending::LoadUsers => Ok(self.users_file(|engine, file| users::load(engine, file).map(drop)).await),
+            Pending::SaveUsers => Ok(self.users_file(|engine, file| {
+                users::save(engine, file).map_err(|error| {
+                    tracing::error!("{error}");
+                    "There was an error trying to save the ACLs. Please check the server logs for more information".to_owned()
+                })
+            }).await),
             Pending::Save => Ok(match self.server.saver.save().await {
                 Ok(()) => Completion::Done,
                 Err(error) => Completion::Failed(format!("ERR {error}")),
@@ -375,6 +385,36 @@ impl Connection {
                 sent.map_err(|_| End::Stopping)?;
                 answered.await.map_err(|_| End::Stopping)
             }
+        }
+    }
+
+    /// Lets time pass, unless the connection ends.
+    async fn delayed(&self, ms: u64) -> Result<Completion, End> {
+        let over = sleep(Duration::from_millis(ms));
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                () = &mut over => return Ok(Completion::Done),
+                // Messages are sent with the reply.
+                () = self.wake.notified() => self.is_over()?,
+            }
+        }
+    }
+
+    /// Reads or writes the file of users, away from the threads that serve.
+    async fn users_file(
+        &self,
+        work: impl FnOnce(&Engine, &Path) -> Result<(), String> + Send + 'static,
+    ) -> Completion {
+        let engine = self.server.engine.clone();
+        let done = spawn_blocking(move || match engine.shared.settings.aclfile() {
+            Some(file) => work(&engine, file),
+            None => Err("there is no file of users".to_owned()),
+        });
+        let result = done.await.unwrap_or_else(|error| Err(error.to_string()));
+        match result {
+            Ok(()) => Completion::Done,
+            Err(error) => Completion::Failed(format!("ERR {error}")),
         }
     }
 

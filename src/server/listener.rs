@@ -135,7 +135,10 @@ fn is_of_one_peer(error: &io::Error) -> bool {
 
 fn admit(server: &Arc<Server>, stream: TcpStream, peer: SocketAddr) {
     let settings = server.settings();
-    if settings.protected_mode() && !settings.requires_password() && !is_loopback(peer.ip()) {
+    if settings.protected_mode()
+        && !server.engine.shared.acl.requires_login()
+        && !is_loopback(peer.ip())
+    {
         tracing::debug!(%peer, "denied: protected mode");
         return turn_away(server, stream, DENIED);
     }

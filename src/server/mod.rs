@@ -24,6 +24,7 @@ mod policies;
 mod saver;
 mod shutdown;
 mod start;
+mod users;
 mod waiting;
 
 pub use listener::{BindError, bind};

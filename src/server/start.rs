@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{bind, policies, serve, signalled};
+use super::{bind, policies, serve, signalled, users};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config};
 use crate::core::units::{SECOND, Timestamp};
@@ -50,6 +50,10 @@ pub fn run(config: &Config) -> Result<(), String> {
         None => 0,
     };
     let engine = Arc::new(Engine::with_store(clock, settings, store));
+    let users = match &config.aclfile {
+        Some(file) => users::load(&engine, file)?,
+        None => 0,
+    };
 
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(threads) = config.threads {
@@ -61,6 +65,9 @@ pub fn run(config: &Config) -> Result<(), String> {
         announce(&engine, &addresses, &path, loaded.as_ref());
         if policies > 0 {
             tracing::info!(policies, "policies read from the file");
+        }
+        if users > 0 {
+            tracing::info!(users, "users read from the file");
         }
         serve(listeners, engine, path, stop).await.map_err(line)
     })
@@ -115,7 +122,10 @@ fn announce(engine: &Engine, addresses: &[SocketAddr], path: &Path, loaded: Opti
             engine.shared.clock.now().since(loaded.taken_at) / SECOND
         ),
     };
-    let protection = match (settings.requires_password(), settings.protected_mode()) {
+    let protection = match (
+        engine.shared.acl.requires_login(),
+        settings.protected_mode(),
+    ) {
         (true, _) => "password",
         (false, true) => "no password: loopback only",
         (false, false) => "no password, protected mode off: open to all",
@@ -129,7 +139,7 @@ fn announce(engine: &Engine, addresses: &[SocketAddr], path: &Path, loaded: Opti
         protection,
         "ready"
     );
-    if everywhere && !settings.requires_password() {
+    if everywhere && !engine.shared.acl.requires_login() {
         tracing::warn!(
             "listening beyond loopback without a password; set one with TOLLGATE_REQUIREPASS or --requirepass-file"
         );
