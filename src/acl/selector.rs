@@ -80,6 +80,7 @@ impl Selector {
         } else {
             match rule {
                 [b'~', pattern @ ..] => self.add_keys(pattern, Touch::BOTH)?,
+                [b'%', ..] if self.all_keys => return Err(RuleError::AfterAllKeys),
                 [b'%', rest @ ..] => {
                     let (touch, pattern) = touch_and_pattern(rest)?;
                     self.add_keys(pattern, touch)?;
@@ -284,7 +285,9 @@ impl Selector {
 
     /// The patterns of keys as one text: `~a* %R~b*`.
     pub fn keys_text(&self) -> Vec<u8> {
-        if self.all_keys {
+        // Beside such a pattern the others say nothing, and behind it they could not be read again.
+        let is_all = |keys: &KeyPattern| *keys.pattern == *b"*" && keys.allows == Touch::BOTH;
+        if self.all_keys || self.keys.iter().any(is_all) {
             return b"~*".to_vec();
         }
         let mut text = Vec::new();

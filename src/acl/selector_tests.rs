@@ -133,6 +133,15 @@ fn keys_are_held_against_each_pattern() {
 }
 
 #[test]
+fn whatever_is_written_is_read_again() {
+    for rules in ["%RW~* ~a", "~a %R~* ~b %W~*", "allkeys", "%R~* %W~a"] {
+        let text = text(rules);
+        assert_eq!(self::text(&text), text, "{rules}");
+    }
+    assert_eq!(text("~a %R~* ~b %W~*"), "~* resetchannels -@all");
+}
+
+#[test]
 fn channels_match_patterns_and_patterns_must_be_the_same() {
     let channels =
         |rules: &str, touched: &str| check(&format!("+@all allkeys {rules}"), "get", touched);
@@ -167,6 +176,7 @@ fn what_is_no_rule_is_refused_in_its_own_words() {
         ("+config|get|x", FirstArgument),
         ("~* ~a", AfterAllKeys),
         ("allkeys %R~a", AfterAllKeys),
+        ("allkeys %", AfterAllKeys),
         ("&* &a", AfterAllChannels),
         ("%~a", Syntax),
         ("%", Syntax),

@@ -10,4 +10,5 @@ mod pubsub;
 mod start;
 mod stop;
 mod tools;
+mod users;
 mod waiting;

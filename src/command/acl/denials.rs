@@ -5,8 +5,10 @@ use crate::acl::{self, Denied, LogEntry, Reason};
 use crate::command::connection::client::list;
 use crate::command::connection::{Connection, Pending};
 use crate::command::context::{Context, Shared};
+use crate::command::dispatch;
 use crate::command::spec::Spec;
 use crate::core::units::MILLISECOND;
+use crate::protocol::Arguments;
 
 /// How late the first login of a connection that fails is answered, in milliseconds; each further one twice as late.
 const DELAY_MS_MIN: u64 = 50;
@@ -32,16 +34,11 @@ pub(super) fn request(
 
 /// A login as `user` has failed: its reply is late, the later the more have failed before on this connection. Not
 /// under the manual clock, under which no time passes by itself.
-pub fn login(context: &mut Context<'_>, user: &[u8], command: &'static str) {
+pub fn login(context: &mut Context<'_>, request: Arguments<'_>, user: &[u8]) {
     let (shared, connection) = (context.shared, &mut *context.connection);
-    add(
-        shared,
-        connection,
-        Reason::Auth,
-        command.to_ascii_lowercase().into(),
-        user,
-        command,
-    );
+    let word = request.get(0).unwrap_or_default().to_vec();
+    let command = dispatch::named(request).map_or("NULL", |spec| spec.name);
+    add(shared, connection, Reason::Auth, word, user, command);
     let failed = connection.failed_logins;
     connection.failed_logins = failed.saturating_add(1);
     if !shared.clock.is_manual() {

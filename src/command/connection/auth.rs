@@ -31,21 +31,21 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         (Some(user), Some(password), None) => (user, password),
         _ => return Err(Error::SYNTAX),
     };
-    log_in(context, user, password, SPEC.name)?;
+    log_in(context, arguments, user, password)?;
     context.reply.ok();
     Ok(())
 }
 
-/// Logs a connection in, by `command`.
+/// Logs a connection in.
 ///
 /// # Errors
 /// `WRONGPASS`: there is no such user, it is off, or that is not its password. It is counted and logged, and the reply
 /// is late.
 pub fn log_in(
     context: &mut Context<'_>,
+    request: Arguments<'_>,
     user: &[u8],
     password: &[u8],
-    command: &'static str,
 ) -> Result<(), Error> {
     let connection = &mut *context.connection;
     let become_user = |login| connection.become_user(login);
@@ -55,7 +55,7 @@ pub fn log_in(
         .log_in(user, password, become_user)
         .is_none()
     {
-        denials::login(context, user, command);
+        denials::login(context, request, user);
         return Err(Error::Redis(
             "WRONGPASS invalid username-password pair or user is disabled.".into(),
         ));
