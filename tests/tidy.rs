@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::{fs, path::Path, path::PathBuf};
+use tollgate::acl::Categories;
 use tollgate::command::reference;
 use tollgate::command::spec::Spec;
 use tollgate::command::table::{self, COMMANDS};
@@ -280,6 +281,29 @@ fn every_command_is_described() {
             ),
         }
     }
+}
+
+#[test]
+fn every_command_has_categories() {
+    let speed = Categories::FAST.and(Categories::SLOW);
+    let of_redis = fs::read_to_string(root().join("tests/acl/redis.txt")).unwrap();
+    let without: Vec<&str> = rows()
+        .filter(|spec| {
+            !spec
+                .categories()
+                .names()
+                .any(|name| !speed.names().any(|other| other == name))
+        })
+        // Redis has rows of which only the speed is said. A bare name in front of subcommands is no command, and help
+        // concerns nobody.
+        .filter(|spec| spec.subcommands.is_empty() && !spec.name.ends_with("|HELP"))
+        .map(|spec| spec.name)
+        .filter(|name| {
+            let beginning = format!("{} ", name.to_ascii_lowercase());
+            !of_redis.lines().any(|line| line.starts_with(&beginning))
+        })
+        .collect();
+    assert!(without.is_empty(), "no categories: {without:?}");
 }
 
 #[test]

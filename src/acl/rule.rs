@@ -100,8 +100,7 @@ mod tests {
 
     fn joined(words: &str) -> Result<String, Unmatched> {
         let words = words.split(' ').map(str::as_bytes);
-        let rules = join_selectors(words)?;
-        Ok(String::from_utf8(rules.join(&b','))).map(Result::unwrap)
+        join_selectors(words).map(|rules| String::from_utf8(rules.join(&b',')).unwrap())
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub fn run(arguments: &PingArguments) -> Result<(), String> {
             arguments.target.port,
             Some(arguments.timeout),
         )?;
-        connection.prepare(&password, false, 0)?;
+        connection.prepare(&arguments.target.user, &password, false, 0)?;
         connection.call(&[b"PING".to_vec()])
     };
     match ask().map_err(|error| error.to_string())? {

@@ -8,7 +8,6 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,6 @@ use bytes::{BufMut, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
-use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::gate::{Passage, Seat};
@@ -362,13 +360,8 @@ impl Connection {
         match pending {
             Pending::Answer => self.answered().await,
             Pending::Delay { ms } => self.delayed(ms).await,
-            Pending::LoadUsers => Ok(self.users_file(|engine, file| users::load(engine, file).map(drop)).await),
-            Pending::SaveUsers => Ok(self.users_file(|engine, file| {
-                users::save(engine, file).map_err(|error| {
-                    tracing::error!("{error}");
-                    "There was an error trying to save the ACLs. Please check the server logs for more information".to_owned()
-                })
-            }).await),
+            Pending::LoadUsers => Ok(users::reload(self.server.engine.clone()).await),
+            Pending::SaveUsers => Ok(users::store(self.server.engine.clone()).await),
             Pending::Save => Ok(match self.server.saver.save().await {
                 Ok(()) => Completion::Done,
                 Err(error) => Completion::Failed(format!("ERR {error}")),
@@ -398,23 +391,6 @@ impl Connection {
                 // Messages are sent with the reply.
                 () = self.wake.notified() => self.is_over()?,
             }
-        }
-    }
-
-    /// Reads or writes the file of users, away from the threads that serve.
-    async fn users_file(
-        &self,
-        work: impl FnOnce(&Engine, &Path) -> Result<(), String> + Send + 'static,
-    ) -> Completion {
-        let engine = self.server.engine.clone();
-        let done = spawn_blocking(move || match engine.shared.settings.aclfile() {
-            Some(file) => work(&engine, file),
-            None => Err("there is no file of users".to_owned()),
-        });
-        let result = done.await.unwrap_or_else(|error| Err(error.to_string()));
-        match result {
-            Ok(()) => Completion::Done,
-            Err(error) => Completion::Failed(format!("ERR {error}")),
         }
     }
 

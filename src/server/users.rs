@@ -1,15 +1,53 @@
 //! The file of users.
 
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
 use crate::acl;
 use crate::engine::Engine;
 use crate::persistence;
-use std::io::{Read as _, Write as _};
-use std::path::Path;
+use crate::session::Completion;
 
 /// Largest file of users: as many as there may be, with some hundred bytes of rules each.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// So many wrong lines are told.
 const TOLD_MAX: usize = 10;
+
+/// `ACL LOAD`.
+pub(super) async fn reload(engine: Arc<Engine>) -> Completion {
+    away(engine, |engine, file| load(engine, file).map(drop)).await
+}
+
+/// `ACL SAVE`. What failed is for the log.
+pub(super) async fn store(engine: Arc<Engine>) -> Completion {
+    const FAILED: &str = "There was an error trying to save the ACLs. Please check the server logs for more information";
+    away(engine, |engine, file| {
+        save(engine, file).map_err(|error| {
+            tracing::error!("{error}");
+            FAILED.to_owned()
+        })
+    })
+    .await
+}
+
+/// Works on the file of users away from the threads that serve.
+async fn away(
+    engine: Arc<Engine>,
+    work: impl FnOnce(&Engine, &Path) -> Result<(), String> + Send + 'static,
+) -> Completion {
+    let done = spawn_blocking(move || match engine.shared.settings.aclfile() {
+        Some(file) => work(&engine, file),
+        None => Err("there is no file of users".to_owned()),
+    });
+    let result = done.await.unwrap_or_else(|error| Err(error.to_string()));
+    match result {
+        Ok(()) => Completion::Done,
+        Err(error) => Completion::Failed(format!("ERR {error}")),
+    }
+}
 
 /// Reads users from `file` and puts them in the place of those of before; how many there are now. All of them are good,
 /// or nothing has changed.

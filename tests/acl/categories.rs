@@ -1,5 +1,6 @@
 //! The categories of commands that Redis has as well are Redis's.
 
+use crate::server::Server;
 use std::collections::BTreeSet;
 use tollgate::acl::Categories;
 use tollgate::command::spec::{Group, Spec};
@@ -50,6 +51,47 @@ fn every_row_is_fast_or_slow_and_those_of_limits_are_of_ratelimit() {
         assert!(fast != slow, "{}", spec.name);
         let of_limits = spec.categories().meets(Categories::RATELIMIT);
         assert_eq!(of_limits, spec.group == Group::RateLimit, "{}", spec.name);
+    }
+}
+
+/// The rules that the documentation gives a tenant.
+#[test]
+fn the_recipe_for_a_tenant_gives_it_limits_and_nothing_dangerous() {
+    let page = include_str!("../../docs/operations.md");
+    let recipe = page
+        .lines()
+        .find(|line| line.starts_with("ACL SETUSER tenant7 "));
+    let server = Server::new();
+    let mut admin = server.connect();
+    assert_eq!(admin.line(recipe.unwrap()), "+OK\r\n");
+    for spec in rows().filter(|spec| spec.subcommands.is_empty()) {
+        // Enough words, all of them keys of its own.
+        let mut words = vec!["ACL", "DRYRUN", "tenant7"];
+        words.extend(spec.name.split('|'));
+        words.resize(3 + spec.arity.min.max(2), "tenant7:a");
+        words.truncate(spec.arity.max.saturating_add(3));
+        let reply = admin.call(&words);
+        let categories = spec.categories();
+        if categories.meets(Categories::DANGEROUS) {
+            assert!(
+                reply.contains("no permissions to run"),
+                "{words:?}: {reply}"
+            );
+        } else if categories.meets(Categories::RATELIMIT) {
+            assert_eq!(reply, "+OK\r\n", "{words:?}");
+        }
+    }
+    for name in [
+        "KEYS *",
+        "SCAN 0",
+        "RANDOMKEY",
+        "DBSIZE",
+        "FLUSHALL",
+        "GET tenant7:a",
+        "PUBSUB CHANNELS",
+    ] {
+        let reply = admin.line(&format!("ACL DRYRUN tenant7 {name}"));
+        assert!(reply.contains("no permissions to run"), "{name}: {reply}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Users over the wire: their file, and logins that fail.
 
-use crate::harness::{Server, failure, tollgate};
+use crate::harness::{Server, failure, run, tollgate};
 use std::fs;
 
 const OK: &str = "+OK\r\n";
@@ -89,6 +89,28 @@ fn the_password_of_the_flag_holds_unless_the_file_has_the_default_user() {
     fs::write(&file, "user default on >other ~* +@all\n").expect("writes");
     peer.send("ACL LOAD\r\n").expect(OK);
     server.connect().send("AUTH other\r\n").expect(OK);
+}
+
+#[test]
+fn the_tools_log_in_as_whom_they_are_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("users.acl");
+    let path = file.to_str().expect("text");
+    fs::write(
+        &file,
+        "user default off\nuser probe on >pw +ping +acl|whoami\n",
+    )
+    .expect("writes");
+    let server = Server::start(directory.path(), &["--aclfile", path]);
+    let port = server.port.to_string();
+    let given = ["-p", &port, "--user", "probe", "-a", "pw"];
+    let ping = run(&[&["ping"], &given[..]].concat());
+    assert_eq!(ping.stdout, b"PONG\n");
+    assert!(!run(&["ping", "-p", &port]).status.success());
+    for resp3 in [&[][..], &["-3"]] {
+        let who = run(&[&["cli"], &given[..], resp3, &["ACL", "WHOAMI"]].concat());
+        assert_eq!(who.stdout, b"probe\n");
+    }
 }
 
 #[test]
