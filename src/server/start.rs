@@ -51,7 +51,7 @@ pub fn run(config: &Config) -> Result<(), String> {
     };
     let engine = Arc::new(Engine::with_store(clock, settings, store));
     let users = match &config.aclfile {
-        Some(file) => users::load(&engine, file)?,
+        Some(file) => users::load_at_start(&engine, file)?,
         None => 0,
     };
 
