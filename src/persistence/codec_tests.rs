@@ -28,6 +28,8 @@ fn encoded(record: &Record) -> Vec<u8> {
             id,
             remembered,
         } => encode_answer(out, *database, key, id, remembered),
+        Record::JournalFrom(generation) => encode_journal_from(out, *generation),
+        Record::Gone(gone) => encode_gone(out, gone),
     }
     bytes
 }

@@ -3,7 +3,6 @@
 
 use std::io;
 use std::net::TcpListener as StdListener;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -13,12 +12,14 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::engine::Engine;
+use crate::persistence::Keeper;
 use crate::session::Completion;
 use crate::settings::Settings;
 
 mod background;
 mod connection;
 mod gate;
+mod journal;
 mod listener;
 mod policies;
 mod saver;
@@ -68,7 +69,7 @@ struct ShutdownRequest {
     answer: oneshot::Sender<Completion>,
 }
 
-/// Serves connections of `listeners`, with snapshots at the path `snapshot`, until `stop` ends or a client says `SHUTDOWN`, takes a last
+/// Serves connections of `listeners`, its keys kept by `keeper`, until `stop` ends or a client says `SHUTDOWN`, takes a last
 /// snapshot, and lets the connections end.
 ///
 /// The caller binds and decides when to stop, so this runs in a test as it does in the binary.
@@ -78,12 +79,12 @@ struct ShutdownRequest {
 pub async fn serve(
     listeners: Vec<StdListener>,
     engine: Arc<Engine>,
-    snapshot: PathBuf,
+    keeper: Arc<Keeper>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (shutdown_requests, mut requests) = mpsc::channel(1);
     let server = Arc::new(Server {
-        saver: Saver::new(engine.clone(), snapshot),
+        saver: Saver::new(engine.clone(), keeper.clone()),
         engine,
         gate: Arc::new(Gate::new()),
         shutdown_requests,
@@ -105,6 +106,8 @@ pub async fn serve(
         server.engine.clone(),
         server.saver.clone(),
     ));
+    tasks.spawn(journal::watch(server.engine.clone(), keeper.clone()));
+    let writers = journal::Writers::start(&server.engine, &keeper)?;
 
     tokio::pin!(stop);
     let result = loop {
@@ -112,7 +115,7 @@ pub async fn serve(
             () = &mut stop => {
                 let saved = last_save(&server, None).await;
                 break saved.map_err(|error| {
-                    io::Error::other(format!("the last snapshot failed: {error}"))
+                    io::Error::other(format!("what came last is not on disk: {error}"))
                 });
             }
             Some(request) = requests.recv() => match last_save(&server, request.save).await {
@@ -130,6 +133,7 @@ pub async fn serve(
         }
     };
     tasks.shutdown().await;
+    drop(writers);
     server.engine.stop_waiting();
     server.gate.set(Phase::Closed);
     drop(requests);
@@ -143,14 +147,19 @@ pub async fn serve(
     result
 }
 
-/// Holds all commands, then saves if that is wanted: nothing that was answered is missing in it.
+/// Holds all commands, then saves if that is wanted, else writes what the journal lacks: nothing that was answered is
+/// missing in it.
 async fn last_save(server: &Server, wish: Option<bool>) -> Result<(), String> {
     tracing::info!("stopping");
     server.gate.set(Phase::Held);
     let wanted = wish.unwrap_or(server.settings().save_seconds() > 0);
     if wanted {
-        server.saver.save().await
-    } else {
-        Ok(())
+        return server.saver.save().await;
     }
+    let flushed = server.saver.flush().await;
+    if let Err(error) = &flushed {
+        tracing::error!("{error}");
+    }
+    // Whoever wants no snapshot wants it to stop.
+    if wish.is_some() { Ok(()) } else { flushed }
 }

@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{bind, policies, serve, signalled};
+use super::{bind, journal, policies, serve, signalled};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config};
-use crate::core::units::{SECOND, Timestamp};
+use crate::core::units::SECOND;
 use crate::engine::Engine;
 use crate::logging;
-use crate::persistence::{self, Loaded};
+use crate::persistence::disk::Machine;
+use crate::persistence::{Keeper, Keeping, Restored};
 use crate::settings::Settings;
 use crate::store::Store;
 
@@ -37,19 +38,31 @@ pub fn run(config: &Config) -> Result<(), String> {
     settings.on_loglevel(set_loglevel);
 
     let store = Store::new();
-    let loaded = persistence::load(&store, &path).map_err(line)?;
-    let not_before = loaded
-        .as_ref()
-        .map_or(Timestamp::ZERO, |loaded| loaded.taken_at);
+    let keeping = Keeping {
+        saves: config.save > 0,
+        journal: config.journal,
+        salt: random(),
+    };
+    let (keeper, restored) =
+        Keeper::open(Arc::new(Machine), &path, keeping, &store).map_err(line)?;
     let clock = match config.clock {
-        ClockKind::System => Clock::system(not_before),
-        ClockKind::Manual => Clock::manual(not_before),
+        ClockKind::System => Clock::system(restored.until),
+        ClockKind::Manual => Clock::manual(restored.until),
     };
     let policies = match &config.policies {
         Some(file) => policies::load(&store.policies, file)?,
         None => 0,
     };
     let engine = Arc::new(Engine::with_store(clock, settings, store));
+    let keeper = Arc::new(keeper);
+    if let Some(journal) = keeper.journal() {
+        // Nobody else has set it.
+        let _ = engine.shared.journal.set(journal.status());
+    }
+    // A disk that is full does not stop the start: it is told, and tried again.
+    let shared = &engine.shared;
+    let now = || shared.clock.now();
+    let _ = keeper.begin(&shared.store, &now, journal::flushing(&shared.settings));
 
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(threads) = config.threads {
@@ -58,11 +71,11 @@ pub fn run(config: &Config) -> Result<(), String> {
     let runtime = runtime.enable_all().build().map_err(line)?;
     runtime.block_on(async {
         let stop = signalled().map_err(line)?;
-        announce(&engine, &addresses, &path, loaded.as_ref());
+        announce(&engine, &addresses, &path, &restored);
         if policies > 0 {
             tracing::info!(policies, "policies read from the file");
         }
-        serve(listeners, engine, path, stop).await.map_err(line)
+        serve(listeners, engine, keeper, stop).await.map_err(line)
     })
 }
 
@@ -82,7 +95,7 @@ fn check_directory(config: &Config) -> Result<(), String> {
             ));
         }
     }
-    if config.save == 0 {
+    if config.save == 0 && !config.journal {
         return Ok(());
     }
     let probe = config.dir.join(format!(
@@ -92,28 +105,32 @@ fn check_directory(config: &Config) -> Result<(), String> {
     ));
     fs::write(&probe, b"")
         .and_then(|()| fs::remove_file(&probe))
-        .and_then(|()| persistence::remove_leftovers(&config.snapshot_path()))
-        .map(drop)
         .map_err(|error| {
-            format!("cannot write to the directory {directory}: {error}; make it writable, see --dir, or switch snapshots off with --save 0")
+            format!("cannot write to the directory {directory}: {error}; make it writable, see --dir, or switch off what is written there with --save 0 --journal no")
         })
 }
 
+/// A number that nobody can guess.
+fn random() -> u64 {
+    let mut bytes = [0; 8];
+    // Without randomness from the system it is zero.
+    let _ = getrandom::fill(&mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
 /// The first line of the log. Tests and scripts wait for it and read the addresses out of it.
-fn announce(engine: &Engine, addresses: &[SocketAddr], path: &Path, loaded: Option<&Loaded>) {
+fn announce(engine: &Engine, addresses: &[SocketAddr], path: &Path, restored: &Restored) {
     let settings = &engine.shared.settings;
     let everywhere = addresses
         .iter()
         .map(SocketAddr::ip)
         .any(|address| !address.is_loopback());
     let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
-    let found = match loaded {
-        None => "nothing, there is no snapshot yet".to_owned(),
-        Some(loaded) => format!(
-            "{} keys of {} s ago",
-            loaded.keys,
-            engine.shared.clock.now().since(loaded.taken_at) / SECOND
-        ),
+    let found = if restored.is_something() {
+        let ago_s = engine.shared.clock.now().since(restored.until) / SECOND;
+        format!("{} keys of {ago_s} s ago", restored.keys)
+    } else {
+        "nothing, there is no snapshot yet".to_owned()
     };
     let protection = match (settings.requires_password(), settings.protected_mode()) {
         (true, _) => "password",
@@ -129,6 +146,22 @@ fn announce(engine: &Engine, addresses: &[SocketAddr], path: &Path, loaded: Opti
         protection,
         "ready"
     );
+    let journal = &restored.journal;
+    if journal.batches > 0 {
+        tracing::info!(
+            batches = journal.batches,
+            records = journal.records,
+            bytes = journal.bytes,
+            "journal read"
+        );
+    }
+    if journal.torn_bytes > 0 {
+        let bytes = journal.torn_bytes;
+        tracing::warn!(
+            bytes,
+            "the last write to the journal was broken off, and does not count"
+        );
+    }
     if everywhere && !settings.requires_password() {
         tracing::warn!(
             "listening beyond loopback without a password; set one with TOLLGATE_REQUIREPASS or --requirepass-file"

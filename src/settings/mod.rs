@@ -12,9 +12,12 @@ use parking_lot::{Mutex, RwLock};
 use crate::core::units::{DAY, Span};
 use crate::password::Password;
 
+mod journal;
 mod level;
 mod table;
 
+pub(crate) use journal::interval as journal_interval;
+pub use journal::{Fsync, JournalSettings, Journaling};
 pub use level::LogLevel;
 pub use table::SetError;
 pub(crate) use table::{
@@ -40,6 +43,8 @@ pub struct Initial {
     pub requirepass: Password,
     /// Seconds between automatic snapshots, 0 for none.
     pub save_seconds: u64,
+    /// The journal.
+    pub journal: Journaling,
     /// How much is logged.
     pub loglevel: LogLevel,
     /// Databases for `SELECT`, 1 to 16.
@@ -78,6 +83,7 @@ impl Default for Initial {
             maxclients: 10_000,
             requirepass: Password::default(),
             save_seconds: 60,
+            journal: Journaling::default(),
             loglevel: LogLevel::Info,
             databases: 16,
             timeout_seconds: 0,
@@ -103,6 +109,8 @@ pub struct Settings {
     maxclients: AtomicU64,
     requirepass: RwLock<Password>,
     save_seconds: AtomicU64,
+    /// Those of the journal.
+    pub journal: JournalSettings,
     loglevel: Mutex<LogLevel>,
     timeout_seconds: AtomicU64,
     tcp_keepalive_seconds: AtomicU64,
@@ -124,6 +132,7 @@ impl Settings {
             maxclients: initial.maxclients.into(),
             requirepass: RwLock::new(initial.requirepass.clone()),
             save_seconds: initial.save_seconds.into(),
+            journal: JournalSettings::new(initial.journal),
             loglevel: Mutex::new(initial.loglevel),
             timeout_seconds: initial.timeout_seconds.into(),
             tcp_keepalive_seconds: initial.tcp_keepalive_seconds.into(),
@@ -271,6 +280,9 @@ impl Settings {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
             Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
+            Change::JournalInterval(span) => self.journal.set_interval(span),
+            Change::JournalFsync(fsync) => self.journal.set_fsync(fsync),
+            Change::StopWritesOnError(stop) => self.journal.set_stop_writes_on_error(stop),
             Change::Timeout(seconds) => self.timeout_seconds.store(seconds, Relaxed),
             Change::TcpKeepalive(seconds) => self.tcp_keepalive_seconds.store(seconds, Relaxed),
             Change::MaxPause(span) => self.max_pause_ns.store(span.as_ns(), Relaxed),

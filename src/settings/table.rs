@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{LogLevel, Settings};
+use super::{Fsync, LogLevel, Settings, journal_interval};
 use crate::core::number;
 use crate::core::units::Span;
 use crate::password::Password;
@@ -31,6 +31,9 @@ pub(super) enum Change {
     Maxclients(u64),
     Requirepass(Password),
     Save(u64),
+    JournalInterval(Span),
+    JournalFsync(Fsync),
+    StopWritesOnError(bool),
     Loglevel(LogLevel),
     Timeout(u64),
     TcpKeepalive(u64),
@@ -98,6 +101,21 @@ pub(super) const ROWS: &[Row] = &[
         parse: None,
     },
     Row {
+        name: "journal",
+        get: |s| text(yes_or_no(s.journal.enabled())),
+        parse: None,
+    },
+    Row {
+        name: "journal-fsync",
+        get: |s| text(s.journal.fsync().name()),
+        parse: Some(|value| Fsync::parse(value).map(Change::JournalFsync)),
+    },
+    Row {
+        name: "journal-interval",
+        get: |s| text(s.journal.interval().to_string()),
+        parse: Some(|value| journal_interval(value).map(Change::JournalInterval)),
+    },
+    Row {
         name: "latency-monitor-threshold",
         get: |s| text(s.latency_threshold_ms.load(Relaxed)),
         parse: Some(|value| integer(value, 0, MS_MAX).map(Change::LatencyThreshold)),
@@ -143,7 +161,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "protected-mode",
-        get: |s| text(if s.protected_mode() { "yes" } else { "no" }),
+        get: |s| text(yes_or_no(s.protected_mode())),
         parse: Some(|value| yes_no(value).map(Change::ProtectedMode)),
     },
     Row {
@@ -176,6 +194,11 @@ pub(super) const ROWS: &[Row] = &[
         name: "slowlog-max-len",
         get: |s| text(s.slowlog_len_max()),
         parse: Some(|value| integer(value, 0, SLOWLOG_LEN_LIMIT).map(Change::SlowlogMaxLen)),
+    },
+    Row {
+        name: "stop-writes-on-bgsave-error",
+        get: |s| text(yes_or_no(s.journal.stop_writes_on_error())),
+        parse: Some(|value| yes_no(value).map(Change::StopWritesOnError)),
     },
     Row {
         name: "tcp-backlog",
@@ -236,6 +259,10 @@ pub(crate) fn slower_than(value: &[u8]) -> Result<i64, String> {
     }
     let us = integer(value, 0, US_MAX).map(|us| us as i64);
     us.map_err(|_| format!("argument must be between -1 and {US_MAX} inclusive"))
+}
+
+const fn yes_or_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
 }
 
 /// `yes` or `no`.
