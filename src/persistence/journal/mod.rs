@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 /// Names of what is gone that are kept while the disk takes no writes, beside those of what is there: some tens of
 /// megabytes.
-const PENDING_GONE_MAX: usize = 1_000_000;
+const PENDING_GONE_MAX: usize = if cfg!(test) { 1_000 } else { 1_000_000 };
 
 /// When the disk is made to keep what was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -345,3 +345,9 @@ fn path_of(snapshot: &Path, generation: u64) -> PathBuf {
     name.push(format!(".journal.{generation}"));
     PathBuf::from(name)
 }
+
+#[cfg(test)]
+mod test_disk;
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;
