@@ -122,13 +122,19 @@ fn unknown(name: &[u8], arguments: Arguments<'_>) -> Error {
 /// Queues a request inside MULTI.
 ///
 /// # Errors
-/// The queue is full; EXEC will fail.
+/// The queue is full; the disk takes nothing. EXEC will fail.
 pub fn queue(
+    shared: &Shared,
     connection: &mut Connection,
     spec: &'static Spec,
     arguments: Arguments<'_>,
+    now: Timestamp,
 ) -> Result<(), Error> {
     let transaction = connection.transaction.get_or_insert_default();
+    if spec.flags.has(Flags::WRITE) {
+        let checked = shared.check_disk(now);
+        checked.inspect_err(|_| transaction.failed = true)?;
+    }
     let arguments = OwnedArguments::from(arguments);
     transaction.push(spec, arguments)
 }
@@ -172,7 +178,12 @@ pub fn run(
         now,
         tally,
     };
-    let result = (spec.run)(&mut context, arguments);
+    let checked = if spec.flags.has(Flags::WRITE) {
+        shared.check_disk(now)
+    } else {
+        Ok(())
+    };
+    let result = checked.and_then(|()| (spec.run)(&mut context, arguments));
     let failed = result.is_err();
     if let Err(error) = result {
         context.reply.truncate(start);

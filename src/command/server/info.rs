@@ -3,6 +3,7 @@
 //! Redis's names where the number is the same thing, and no line for what is not measured.
 
 mod counts;
+mod journal;
 
 use super::{REDIS_VERSION, VERSION, process};
 use crate::acl::Reason;
@@ -195,6 +196,7 @@ fn persistence(lines: &mut Lines, context: &Context<'_>) {
         lines.line("rdb_last_bgsave_error", error.escape_debug());
     }
     lines.line("aof_enabled", 0);
+    journal::write(lines, context);
 }
 
 fn statistics(lines: &mut Lines, context: &Context<'_>) {
