@@ -92,6 +92,11 @@ pub struct Config {
     #[arg(long, env = "TOLLGATE_SAVE", value_name = "SECONDS", default_value = "60", value_parser = |v: &str| settings::save(v.as_bytes()), help_heading = "Snapshots")]
     pub save: u64,
 
+    /// Most bytes of memory (units: kb, mb, gb); 0 for no bound. When it is reached limits that are nearly full go
+    /// first, and then what needs more is refused with -OOM
+    #[arg(long, env = "TOLLGATE_MAXMEMORY", value_name = "BYTES", default_value = "0", value_parser = maxmemory, help_heading = "Limits")]
+    pub maxmemory: u64,
+
     /// Databases for SELECT, 1 to 16
     #[arg(long, env = "TOLLGATE_DATABASES", value_name = "N", default_value_t = 16, value_parser = range(1, 16), help_heading = "Limits")]
     pub databases: u64,
@@ -195,6 +200,7 @@ impl Config {
             dir: dir.display().to_string(),
             dbfilename: self.dbfilename.clone(),
             maxclients: self.maxclients,
+            maxmemory: self.maxmemory,
             requirepass: self.password()?,
             save_seconds: self.save,
             loglevel: self.loglevel,
@@ -348,35 +354,20 @@ fn file_name(value: &str) -> Result<String, String> {
     }
 }
 
+fn maxmemory(value: &str) -> Result<u64, String> {
+    settings::bytes(value).ok_or_else(|| "a number of bytes, such as 256mb".to_owned())
+}
+
 fn output_limit(value: &str) -> Result<u64, String> {
-    bytes(value)
+    settings::bytes(value)
         .filter(|bytes| (settings::OUTPUT_LIMIT_MIN..=settings::OUTPUT_LIMIT_MAX).contains(bytes))
         .ok_or_else(|| "a number of bytes from 4kb to 1gb".to_owned())
 }
 
 fn pubsub_output_limit(value: &str) -> Result<u64, String> {
-    bytes(value)
+    settings::bytes(value)
         .filter(|bytes| {
             (settings::PUBSUB_OUTPUT_LIMIT_MIN..=settings::OUTPUT_LIMIT_MAX).contains(bytes)
         })
         .ok_or_else(|| "a number of bytes from 2mb to 1gb".to_owned())
-}
-
-/// A number of bytes with Redis's units: `k`, `m`, `g` are powers of 1000, `kb`, `mb`, `gb` of 1024.
-fn bytes(value: &str) -> Option<u64> {
-    let digits = value
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(value.len());
-    let (number, unit) = value.split_at(digits);
-    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" => 1000,
-        "kb" => 1 << 10,
-        "m" => 1_000_000,
-        "mb" => 1 << 20,
-        "g" => 1_000_000_000,
-        "gb" => 1 << 30,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(unit)
 }

@@ -17,7 +17,7 @@ use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
-use crate::store::{Store, Sweep};
+use crate::store::{Store, Sweep, Thinning};
 use parking_lot::{RwLock, RwLockReadGuard};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -123,7 +123,7 @@ impl Engine {
             }
             Ok(Step::Queue(spec)) => {
                 connection.ran_until = self.shared.clock.now();
-                let queued = dispatch::queue(connection, spec, arguments);
+                let queued = dispatch::queue(&self.shared, connection, spec, arguments);
                 if queued.is_ok() {
                     Reply::new(output, connection.protocol).simple("QUEUED");
                 }
@@ -200,6 +200,15 @@ impl Engine {
         let mut tally = Tally::default();
         tally.writes += self.enter().run(false, release);
         shared.metrics.add(&tally);
+    }
+
+    /// Drops keys for others and makes tables smaller, see [`Store::thin`]: between commands, and not while one runs
+    /// alone.
+    pub fn thin(&self, thinning: Thinning, budget: usize) -> Thinning {
+        let shared = &self.shared;
+        self.enter().run(false, |_| {
+            shared.store.thin(thinning, budget, shared.clock.now())
+        })
     }
 
     /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.

@@ -100,6 +100,7 @@ pub async fn serve(
         ));
     }
     tasks.spawn(background::sweep(server.engine.clone()));
+    tasks.spawn(background::thin(server.engine.clone()));
     tasks.spawn(waiting::fire(server.engine.clone(), server.gate.clone()));
     tasks.spawn(background::save(
         server.engine.clone(),

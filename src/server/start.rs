@@ -11,6 +11,7 @@ use crate::config::{ClockKind, Config};
 use crate::core::units::{SECOND, Timestamp};
 use crate::engine::Engine;
 use crate::logging;
+use crate::memory;
 use crate::persistence::{self, Loaded};
 use crate::settings::Settings;
 use crate::store::Store;
@@ -36,6 +37,7 @@ pub fn run(config: &Config) -> Result<(), String> {
     let settings = Settings::new(config.initial_settings(port, bound).map_err(line)?);
     settings.on_loglevel(set_loglevel);
 
+    memory::started();
     let store = Store::new();
     let loaded = persistence::load(&store, &path).map_err(line)?;
     let not_before = loaded
@@ -59,6 +61,7 @@ pub fn run(config: &Config) -> Result<(), String> {
     runtime.block_on(async {
         let stop = signalled().map_err(line)?;
         announce(&engine, &addresses, &path, loaded.as_ref());
+        warn_of_memory(&engine);
         if policies > 0 {
             tracing::info!(policies, "policies read from the file");
         }
@@ -97,6 +100,19 @@ fn check_directory(config: &Config) -> Result<(), String> {
         .map_err(|error| {
             format!("cannot write to the directory {directory}: {error}; make it writable, see --dir, or switch snapshots off with --save 0")
         })
+}
+
+/// What is in use at start, keys of a snapshot included, may be above the bound: they are loaded all the same.
+fn warn_of_memory(engine: &Engine) {
+    let (bound, used_bytes) = (engine.shared.settings.maxmemory(), memory::used_bytes());
+    if bound > 0 && used_bytes > bound {
+        tracing::warn!(
+            used_bytes,
+            startup_bytes = memory::startup_bytes(),
+            maxmemory = bound,
+            "more memory is in use than maxmemory: limits that are nearly full go, new keys are refused"
+        );
+    }
 }
 
 /// The first line of the log. Tests and scripts wait for it and read the addresses out of it.

@@ -19,7 +19,8 @@ pub use level::LogLevel;
 pub use table::SetError;
 pub(crate) use table::{
     BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
-    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, max_pause, save, slower_than, yes_no,
+    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, bytes, max_pause, save, slower_than,
+    yes_no,
 };
 use table::{Change, ROWS, find};
 
@@ -36,6 +37,8 @@ pub struct Initial {
     pub dbfilename: String,
     /// Most connections at a time.
     pub maxclients: u64,
+    /// Most bytes of memory, 0 for no bound.
+    pub maxmemory: u64,
     /// Asked for by `AUTH`.
     pub requirepass: Password,
     /// Seconds between automatic snapshots, 0 for none.
@@ -76,6 +79,7 @@ impl Default for Initial {
             dir: ".".to_owned(),
             dbfilename: "tollgate.snapshot".to_owned(),
             maxclients: 10_000,
+            maxmemory: 0,
             requirepass: Password::default(),
             save_seconds: 60,
             loglevel: LogLevel::Info,
@@ -101,6 +105,7 @@ type LogLevelHook = Box<dyn Fn(LogLevel) + Send + Sync>;
 pub struct Settings {
     fixed: Initial,
     maxclients: AtomicU64,
+    maxmemory: AtomicU64,
     requirepass: RwLock<Password>,
     save_seconds: AtomicU64,
     loglevel: Mutex<LogLevel>,
@@ -122,6 +127,7 @@ impl Settings {
     pub fn new(initial: Initial) -> Self {
         Self {
             maxclients: initial.maxclients.into(),
+            maxmemory: initial.maxmemory.into(),
             requirepass: RwLock::new(initial.requirepass.clone()),
             save_seconds: initial.save_seconds.into(),
             loglevel: Mutex::new(initial.loglevel),
@@ -158,6 +164,11 @@ impl Settings {
     /// Most connections at a time.
     pub fn maxclients(&self) -> u64 {
         self.maxclients.load(Relaxed)
+    }
+
+    /// Most bytes of memory, 0 for no bound.
+    pub fn maxmemory(&self) -> usize {
+        usize::try_from(self.maxmemory.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// True if clients must give a password.
@@ -269,6 +280,7 @@ impl Settings {
     fn apply(&self, change: Change) {
         match change {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
+            Change::Maxmemory(bytes) => self.maxmemory.store(bytes, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
             Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
             Change::Timeout(seconds) => self.timeout_seconds.store(seconds, Relaxed),

@@ -29,6 +29,7 @@ pub const SLOWLOG_LEN_LIMIT: u64 = 10_000;
 /// A value that has been checked and only waits to be stored.
 pub(super) enum Change {
     Maxclients(u64),
+    Maxmemory(u64),
     Requirepass(Password),
     Save(u64),
     Loglevel(LogLevel),
@@ -54,8 +55,8 @@ pub(super) struct Row {
     pub(super) parse: Option<Parse>,
 }
 
-/// The table. `appendonly`, `client-output-buffer-limit` and the two about memory are what tools ask Redis for;
-/// their answers are true of this server.
+/// The table. `appendonly`, `client-output-buffer-limit` and `maxmemory-policy` are what tools ask Redis for; their
+/// answers are true of this server, where no value is evicted, and no limit that was reached.
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "appendonly",
@@ -128,8 +129,12 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "maxmemory",
-        get: |_| text("0"),
-        parse: None,
+        get: |s| text(s.maxmemory.load(Relaxed)),
+        parse: Some(|value| {
+            let bytes = std::str::from_utf8(value).ok().and_then(bytes);
+            let bytes = bytes.ok_or_else(|| "argument must be a memory value".to_owned());
+            bytes.map(Change::Maxmemory)
+        }),
     },
     Row {
         name: "maxmemory-policy",
@@ -217,6 +222,25 @@ fn save_text(seconds: u64) -> String {
     } else {
         format!("{seconds} 1")
     }
+}
+
+/// A number of bytes with Redis's units: `k`, `m`, `g` are powers of 1000, `kb`, `mb`, `gb` of 1024.
+pub(crate) fn bytes(value: &str) -> Option<u64> {
+    let digits = value
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(value.len());
+    let (number, unit) = value.split_at(digits);
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" => 1000,
+        "kb" => 1 << 10,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        "g" => 1_000_000_000,
+        "gb" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// A whole number from `least` to `most`.

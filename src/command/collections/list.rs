@@ -10,6 +10,7 @@ use crate::plain::{PlainError, Text};
 use crate::protocol::{Arguments, Reply};
 
 const WRITE: Flags = Flags::WRITE.and(Flags::FAST);
+const ADDS: Flags = WRITE.and(Flags::DENYOOM);
 const READ: Flags = Flags::READONLY.and(Flags::FAST);
 
 const ELEMENTS: Argument = Argument::string("element").multiple();
@@ -24,7 +25,7 @@ pub const LPUSH: Spec = Spec {
     summary: "Put elements at the head of a list, one after another",
     arguments: &[Argument::key("key"), ELEMENTS],
     reply: "How many elements the list has now.",
-    ..row("LPUSH", WRITE, Arity::at_least(3), |context, arguments| {
+    ..row("LPUSH", ADDS, Arity::at_least(3), |context, arguments| {
         push(context, arguments, List::push_front)
     })
 };
@@ -34,7 +35,7 @@ pub const RPUSH: Spec = Spec {
     summary: "Put elements at the end of a list, one after another",
     arguments: &[Argument::key("key"), ELEMENTS],
     reply: "How many elements the list has now.",
-    ..row("RPUSH", WRITE, Arity::at_least(3), |context, arguments| {
+    ..row("RPUSH", ADDS, Arity::at_least(3), |context, arguments| {
         push(context, arguments, List::push_back)
     })
 };

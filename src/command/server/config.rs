@@ -117,6 +117,7 @@ fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), E
     context.shared.metrics.add(&context.tally.take());
     context.shared.metrics.reset();
     context.shared.store.counts.reset_lapsed_leases();
+    context.shared.store.counts.reset_evicted_keys();
     context.reply.ok();
     Ok(())
 }
