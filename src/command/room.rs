@@ -24,6 +24,8 @@ const NEAR_PART: usize = 32;
 /// The part of the bound that keys do not take: a table that is full of dropped keys is made anew, for which there are
 /// two of it for a millisecond. One of 256 is at most twice as large as the others.
 const RENEWING_PART: usize = 128;
+/// The part of the bound that tables do not grow into. Else the last to grow would leave no room for names.
+const GROWING_PART: usize = 64;
 /// Bytes that a new key takes beside its place and its name, with what the allocator adds: few take more.
 const NEW_KEY_BYTES: usize = 128;
 
@@ -107,9 +109,8 @@ impl Room {
         for keys in coming.chunk_by(|(one, _), (other, _)| one == other) {
             room.make_places(shared, database, keys[0].0, keys.len(), now);
         }
-        // What is left is for a table to be made anew in.
         let bound = bound - bound / RENEWING_PART;
-        let is_over = || memory::used_bytes() + GROWING.load(Relaxed) + bytes > bound;
+        let is_over = || memory::used_bytes() + bytes > bound;
         if is_over() {
             store.evict(PLACES_MAX, now);
         }
@@ -131,7 +132,7 @@ impl Room {
             return;
         };
         let growing = GROWING.fetch_add(bytes, Relaxed) + bytes;
-        if memory::used_bytes() + growing <= bound - bound / RENEWING_PART {
+        if memory::used_bytes() + growing <= bound - bound / GROWING_PART {
             self.reserved += bytes;
             return;
         }

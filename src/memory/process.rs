@@ -1,14 +1,15 @@
-//! What the operating system says of the memory of this process. What cannot be read is left out.
+//! The memory of this process, as the operating system has it. What cannot be read is left out.
 
-use std::fs;
+use std::{fs, ptr};
+
+/// Bytes of a page on every Linux that Tollgate is built for.
+pub(super) const PAGE_BYTES: usize = 4096;
 
 /// Bytes of memory that are resident.
 pub fn resident_bytes() -> Option<u64> {
-    // Pages of 4 KiB on every Linux that Tollgate is built for; statm counts in them.
-    const PAGE_BYTES: u64 = 4096;
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * PAGE_BYTES)
+    pages.checked_mul(PAGE_BYTES as u64)
 }
 
 /// Most bytes of memory that were ever resident.
@@ -27,6 +28,29 @@ fn kilobytes(file: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     let number: u64 = rest.trim().trim_end_matches(" kB").parse().ok()?;
     number.checked_mul(1024)
+}
+
+/// Maps so many bytes, all zeros, at the beginning of a page; null if there is no room.
+pub(super) fn map(bytes: usize) -> *mut u8 {
+    let (access, kind) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    // SAFETY: it asks for new memory wherever there is some, and touches no other.
+    let block = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
+    match block {
+        libc::MAP_FAILED => ptr::null_mut(),
+        block => block.cast(),
+    }
+}
+
+/// Gives a mapping back.
+///
+/// # Safety
+/// `block` came from [`map`] with the same number of bytes, and is not used any more.
+pub(super) unsafe fn unmap(block: *mut u8, bytes: usize) {
+    // SAFETY: as the caller promises. It cannot fail for a mapping that is there.
+    unsafe { libc::munmap(block.cast(), bytes) };
 }
 
 /// Gives what has been freed back to the system, as far as whole pages of it are free. Takes milliseconds for some

@@ -5,6 +5,7 @@
 mod connections;
 mod harness;
 mod limits;
+mod memory;
 mod monitor;
 mod pubsub;
 mod start;
