@@ -21,6 +21,7 @@ use crate::config::{ClockKind, Config, Listening};
 use crate::core::units::SECOND;
 use crate::engine::Engine;
 use crate::logging;
+use crate::memory;
 use crate::persistence::disk::Machine;
 use crate::persistence::{Keeper, Keeping, Restored};
 use crate::settings::{LogLevel, Settings};
@@ -96,6 +97,7 @@ async fn start(
         None => Vec::new(),
     };
 
+    memory::started();
     let path = config.snapshot_path();
     let keeping = Keeping {
         saves: config.save > 0,
@@ -138,6 +140,7 @@ async fn start(
     // Nobody can connect before there is somebody to answer.
     let doors = reserved.open(config.tcp_backlog).map_err(line)?;
     announce(&engine, &ways, &path, &restored);
+    warn_of_memory(&engine);
     if policies_read > 0 {
         tracing::info!(policies = policies_read, "policies read from the file");
     }
@@ -253,6 +256,19 @@ fn random() -> u64 {
     // Without randomness from the system it is zero.
     let _ = getrandom::fill(&mut bytes);
     u64::from_le_bytes(bytes)
+}
+
+/// What is in use at start, keys of a snapshot included, may be above the bound: they are loaded all the same.
+fn warn_of_memory(engine: &Engine) {
+    let (bound, used_bytes) = (engine.shared.settings.maxmemory(), memory::used_bytes());
+    if bound > 0 && used_bytes > bound {
+        tracing::warn!(
+            used_bytes,
+            startup_bytes = memory::startup_bytes(),
+            maxmemory = bound,
+            "more memory is in use than maxmemory: limits that are nearly full go, new keys are refused"
+        );
+    }
 }
 
 /// The first line of the log. Tests and scripts wait for it and read the addresses out of it.
