@@ -35,7 +35,6 @@ pub struct Target {
     /// How to speak TLS.
     #[command(flatten)]
     pub tls: TlsOptions,
-
     /// User to log in as
     #[arg(long, env = "TOLLGATE_USER", value_name = "NAME", default_value = DEFAULT_USER)]
     pub user: String,
