@@ -180,12 +180,6 @@ fn reload(config: &Config, engine: &Arc<Engine>, tls: Option<Arc<Tls>>) -> Reloa
             Ok(format!("{count}, of which {changed} have changed"))
         });
     }
-    if let Some(file) = config.aclfile.clone() {
-        let engine = engine.clone();
-        reload.add("users", move || {
-            users::load(&engine, &file).map(|users| users.to_string())
-        });
-    }
     reload
 }
 
