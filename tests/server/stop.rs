@@ -29,7 +29,7 @@ fn a_signal_saves_and_exits_with_0() {
 #[test]
 fn no_snapshot_is_written_when_they_are_off() {
     let directory = tempfile::tempdir().unwrap();
-    let mut server = Server::start(directory.path(), &["--save", ""]);
+    let mut server = Server::start(directory.path(), &["--save", "", "--journal", "no"]);
     server.connect().send(DEBT).expect(":0\r\n");
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(0));
