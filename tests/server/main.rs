@@ -4,6 +4,7 @@
 
 mod connections;
 mod harness;
+mod journal;
 mod limits;
 mod monitor;
 mod pubsub;
