@@ -8,12 +8,18 @@ use std::process::ExitCode;
 
 use tollgate::arguments::{self, Command, Parsed};
 use tollgate::client::{cli, ping};
+use tollgate::memory::Counting;
 use tollgate::server;
+
+/// What `maxmemory` bounds is what this has counted.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
     let Parsed {
         arguments,
         password_is_visible,
+        shown,
     } = match arguments::parse(std::env::args_os()) {
         Ok(parsed) => parsed,
         // Also the way of --help and --version, which are no errors.
@@ -23,6 +29,10 @@ fn main() -> ExitCode {
         }
         Err(error) => return failure(&arguments::one_line(&error)),
     };
+    if let Some(shown) = shown {
+        say(&shown);
+        return ExitCode::SUCCESS;
+    }
     let result = match &arguments.command {
         None => {
             give_freed_tables_back();

@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use super::error::Error;
 use super::waiters::Waiters;
+use crate::acl::Acl;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::core::units::{SECOND, Timestamp};
@@ -30,6 +31,8 @@ pub struct Shared {
     pub run_id: String,
     /// The settings in force.
     pub settings: Settings,
+    /// The users.
+    pub acl: Acl,
     /// The keys.
     pub store: Store,
     /// Who waits at them.
@@ -103,6 +106,8 @@ pub struct Context<'a> {
     pub reply: Reply<'a>,
     /// The instant at which the command runs.
     pub now: Timestamp,
+    /// Memory is full: it must not make a key, nor one larger.
+    pub is_full: bool,
     /// What it counts.
     pub tally: &'a mut Tally,
 }

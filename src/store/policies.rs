@@ -37,6 +37,13 @@ impl Policies {
         true
     }
 
+    /// True if there is room for these beside those that are there.
+    pub fn has_room_for<'a>(&self, names: impl Iterator<Item = &'a [u8]>) -> bool {
+        let by_name = self.by_name.read();
+        let new: BTreeSet<&[u8]> = names.filter(|name| !by_name.contains_key(*name)).collect();
+        by_name.len() + new.len() <= POLICIES_MAX
+    }
+
     /// The limits of that name.
     pub fn limits(&self, name: &[u8]) -> Option<PolicyLimits> {
         if !self.any.load(Relaxed) {

@@ -231,7 +231,7 @@ struct Small {
 
 impl Small {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().expect("there is room");
         let mut mount = Command::new("mount");
         mount
             .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
