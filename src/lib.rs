@@ -1,4 +1,5 @@
 //! Tollgate: a self-hosted, Redis-compatible rate-limit server.
+pub mod acl;
 pub mod arguments;
 pub mod client;
 pub mod clients;
@@ -14,6 +15,7 @@ pub mod mailbox;
 pub mod memory;
 pub mod metrics;
 pub mod password;
+pub mod pem;
 pub mod persistence;
 pub mod plain;
 pub mod protocol;
