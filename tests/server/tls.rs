@@ -282,6 +282,7 @@ fn silent_peers_take_places_and_nothing_else() {
         }
     };
     assert_eq!(refused, "");
+    assert!(case.failure(&case.client).contains("eof"));
     inside.ping();
     drop(silent);
     case.server.wait_for_log("the client went away");
