@@ -168,6 +168,7 @@ async fn shake_hands(
     peer: &Peer,
     wake: &Notify,
 ) -> Option<Stream> {
+    tracing::debug!(%peer, "shaking hands");
     let stopping = async {
         while !server.gate.is_closed() {
             wake.notified().await;
