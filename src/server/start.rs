@@ -156,6 +156,8 @@ async fn start(
     }
     tell(State::Ready);
     tokio::spawn(reload(config, &engine, tls).at_each(hangup));
+    // Never freed: at the end the system takes the memory back at once, and key by key it takes seconds.
+    std::mem::forget(engine.clone());
     serve(doors, engine, keeper, stop).await.map_err(line)?;
     Ok(End::Stopped)
 }
