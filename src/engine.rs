@@ -1,7 +1,9 @@
 //! The engine: what all connections share, and the gate through which their commands go.
 
+use crate::acl::{self, Acl, FileError};
 use crate::clients::{Client, Clients};
 use crate::clock::Clock;
+use crate::command::acl::{catalogue, close};
 use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
@@ -19,8 +21,9 @@ use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
-use crate::store::{PolicyLimits, Store, Sweep};
+use crate::store::{PolicyLimits, Store, Sweep, Thinning};
 use parking_lot::{RwLock, RwLockReadGuard};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The server without its sockets.
@@ -65,6 +68,7 @@ impl Engine {
         // Above whatever was given since the last snapshot, too: nobody draws a million tickets a second.
         store.records.start_above(started_at.as_ns() / MICROSECOND);
         let shared = Shared {
+            acl: Acl::new(catalogue(), settings.requirepass().reveal()),
             clock,
             started_at,
             run_id: random_hex_digits(),
@@ -76,6 +80,7 @@ impl Engine {
             hub: Hub::default(),
             metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
+            journal: OnceLock::new(),
             requests: Requests::default(),
         };
         Self {
@@ -102,7 +107,7 @@ impl Engine {
         tally: &mut Tally,
     ) -> &'static str {
         connection.reply_start = output.len();
-        let (name, result) = match dispatch::check(connection, arguments) {
+        let (name, result) = match dispatch::check(&self.shared, connection, arguments) {
             Ok(Step::Run(spec)) => {
                 observe::begins(spec, &self.shared, connection, arguments, tally);
                 pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
@@ -117,7 +122,8 @@ impl Engine {
             }
             Ok(Step::Queue(spec)) => {
                 self.settle(connection, tally);
-                let queued = dispatch::queue(connection, spec, arguments);
+                let (shared, now) = (&self.shared, connection.ran_until);
+                let queued = dispatch::queue(shared, connection, spec, arguments, now);
                 if queued.is_ok() {
                     Reply::new(output, connection.protocol).simple("QUEUED");
                 }
@@ -137,6 +143,8 @@ impl Engine {
         // What is still to be done replies when it has ended.
         if connection.pending.is_none() {
             dispatch::apply_reply_mode(connection, output);
+        } else {
+            connection.hold_reply_back(output);
         }
         name
     }
@@ -192,6 +200,30 @@ impl Engine {
         self.shared.waiters.unblock_all(&error);
     }
 
+    /// Puts the users of a text in the place of those of before, and closes the connections of those that are no more
+    /// or listen to what they may no longer; how many users there are then.
+    ///
+    /// # Errors
+    /// What is wrong with the text; nothing has changed.
+    pub fn load_users(&self, text: &[u8]) -> Result<usize, Vec<FileError>> {
+        let shared = &self.shared;
+        let open_channels = shared.settings.open_channels();
+        let users = acl::parse(&shared.acl.catalogue, text, open_channels)?;
+        let password = shared.settings.requirepass();
+        let now = shared.clock.now();
+        self.enter().run(false, |_| {
+            shared.acl.replace(users, password.reveal(), |replaced| {
+                for name in &replaced.gone {
+                    close::of_user(shared, name, now);
+                }
+                for (name, user) in &replaced.hear_less {
+                    close::that_hear_too_much(shared, name, user, now);
+                }
+            });
+        });
+        Ok(shared.acl.all().len())
+    }
+
     /// A connection has ended: its watches, its subscriptions, its MONITOR and its wait end, and the leases that are
     /// bound to it are
     /// released.
@@ -218,6 +250,15 @@ impl Engine {
         let mut tally = Tally::default();
         tally.writes += self.enter().run(false, release);
         shared.metrics.add(&tally);
+    }
+
+    /// Drops keys for others and makes tables smaller, see [`Store::thin`]: between commands, and not while one runs
+    /// alone.
+    pub fn thin(&self, thinning: Thinning, budget: usize) -> Thinning {
+        let shared = &self.shared;
+        self.enter().run(false, |_| {
+            shared.store.thin(thinning, budget, shared.clock.now())
+        })
     }
 
     /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.

@@ -25,7 +25,7 @@ pub fn decide<R>(
     max_wait: Span,
     f: impl FnOnce(Verdict, &Bucket) -> R,
 ) -> Option<R> {
-    if key.len() > KEY_BYTES_MAX {
+    if key.len() > KEY_BYTES_MAX || context.is_full {
         return None;
     }
     let (database, now) = (context.connection.database, context.now);

@@ -17,6 +17,7 @@ pub mod limit;
 pub mod line;
 pub mod log;
 pub mod lone;
+pub mod loss;
 pub mod number;
 pub mod pause;
 mod seen;

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::saver::Saver;
+use crate::command::room;
 use crate::engine::Engine;
-use crate::store::Sweep;
+use crate::memory;
+use crate::store::{Sweep, Thinning};
 
 /// Places looked at in one step: a fraction of a millisecond, during which one shard is locked.
 const SWEEP_PLACES: usize = 2_000;
@@ -22,6 +25,11 @@ const SWEEP_BUSY_SHARE: usize = 10;
 const SWEEP_ROUND_BUSY: Duration = Duration::from_secs(10);
 /// Shortest rest, while very much is found dead.
 const SWEEP_REST_BUSY: Duration = Duration::from_millis(1);
+
+/// Places of a step while tables are made smaller, with others having their turn after each.
+const THIN_PLACES: usize = 2_000;
+/// Rest after nothing more could be dropped, and between two looks at whether memory is above its bound.
+const THIN_REST: Duration = Duration::from_millis(100);
 
 /// How often the `save` setting is looked at.
 const SAVE_TICK: Duration = Duration::from_secs(1);
@@ -46,6 +54,34 @@ pub(super) async fn sweep(engine: Arc<Engine>) {
 fn rest_while_busy(places: usize) -> Duration {
     let steps = u32::try_from(places / SWEEP_PLACES).unwrap_or(u32::MAX);
     (SWEEP_ROUND_BUSY / steps.max(1)).clamp(SWEEP_REST_BUSY, SWEEP_REST)
+}
+
+/// Drops keys and makes tables smaller while more memory is in use than `maxmemory`, for ever. Commands make room for
+/// themselves; this is for when the bound is lowered, or something else than keys has grown.
+pub(super) async fn thin(engine: Arc<Engine>) {
+    let mut thinning = Thinning::default();
+    let mut warned = false;
+    loop {
+        memory::look_outside();
+        if !room::is_over(&engine.shared) {
+            warned = false;
+            sleep(THIN_REST).await;
+            continue;
+        }
+        thinning = engine.thin(thinning, THIN_PLACES);
+        if thinning.is_stuck {
+            if !std::mem::replace(&mut warned, true) {
+                tracing::warn!(
+                    used_bytes = memory::used_bytes(),
+                    maxmemory = engine.shared.settings.maxmemory(),
+                    "more memory is in use than maxmemory, and no key may go: new ones are refused"
+                );
+            }
+            sleep(THIN_REST).await;
+        } else {
+            yield_now().await;
+        }
+    }
 }
 
 /// Saves whenever something has changed and the last save is `save` seconds old, and when `BGSAVE` asks

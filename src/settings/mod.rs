@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use parking_lot::{Mutex, RwLock};
@@ -12,17 +13,21 @@ use parking_lot::{Mutex, RwLock};
 use crate::core::units::{DAY, Span};
 use crate::password::Password;
 
+mod journal;
 mod level;
 mod table;
+mod values;
 
+pub(crate) use journal::interval as journal_interval;
+pub use journal::{Fsync, JournalSettings, Journaling};
 pub use level::LogLevel;
 pub use table::SetError;
-pub(crate) use table::{
-    BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
-    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, bytes, max_pause, save, slower_than,
-    yes_no,
-};
 use table::{Change, ROWS, find};
+pub(crate) use values::{
+    ACLLOG_LEN_LIMIT, BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
+    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, bytes, channels, max_pause, save,
+    slower_than, yes_no,
+};
 
 /// What was given at start; see [`Settings::new`]. [`Default`] is what the server does without flags.
 #[derive(Clone, Debug)]
@@ -53,10 +58,20 @@ pub struct Initial {
     pub dbfilename: String,
     /// Most connections at a time.
     pub maxclients: u64,
-    /// Asked for by `AUTH`.
+    /// Most bytes of memory, 0 for no bound.
+    pub maxmemory: u64,
+    /// Password of the default user.
     pub requirepass: Password,
+    /// The file of users; empty for none.
+    pub aclfile: String,
+    /// New users may listen to all channels.
+    pub open_channels: bool,
+    /// Most entries of the log of what was denied.
+    pub acllog_len_max: u64,
     /// Seconds between automatic snapshots, 0 for none.
     pub save_seconds: u64,
+    /// The journal.
+    pub journal: Journaling,
     /// How much is logged.
     pub loglevel: LogLevel,
     /// Databases for `SELECT`, 1 to 16.
@@ -101,8 +116,13 @@ impl Default for Initial {
             dir: ".".to_owned(),
             dbfilename: "tollgate.snapshot".to_owned(),
             maxclients: 10_000,
+            maxmemory: 0,
             requirepass: Password::default(),
+            aclfile: String::new(),
+            open_channels: false,
+            acllog_len_max: 128,
             save_seconds: 60,
+            journal: Journaling::default(),
             loglevel: LogLevel::Info,
             databases: 16,
             timeout_seconds: 0,
@@ -128,8 +148,13 @@ type MaxclientsHook = Box<dyn Fn(u64) -> Result<(), String> + Send + Sync>;
 pub struct Settings {
     fixed: Initial,
     maxclients: AtomicU64,
+    maxmemory: AtomicU64,
     requirepass: RwLock<Password>,
+    open_channels: AtomicBool,
+    acllog_len_max: AtomicU64,
     save_seconds: AtomicU64,
+    /// Those of the journal.
+    pub journal: JournalSettings,
     loglevel: Mutex<LogLevel>,
     timeout_seconds: AtomicU64,
     tcp_keepalive_seconds: AtomicU64,
@@ -151,8 +176,12 @@ impl Settings {
     pub fn new(initial: Initial) -> Self {
         Self {
             maxclients: initial.maxclients.into(),
+            maxmemory: initial.maxmemory.into(),
             requirepass: RwLock::new(initial.requirepass.clone()),
+            open_channels: initial.open_channels.into(),
+            acllog_len_max: initial.acllog_len_max.into(),
             save_seconds: initial.save_seconds.into(),
+            journal: JournalSettings::new(initial.journal),
             loglevel: Mutex::new(initial.loglevel),
             timeout_seconds: initial.timeout_seconds.into(),
             tcp_keepalive_seconds: initial.tcp_keepalive_seconds.into(),
@@ -209,14 +238,30 @@ impl Settings {
         self.maxclients.load(Relaxed)
     }
 
-    /// True if clients must give a password.
-    pub fn requires_password(&self) -> bool {
-        self.requirepass.read().is_set()
+    /// Most bytes of memory, 0 for no bound.
+    pub fn maxmemory(&self) -> usize {
+        usize::try_from(self.maxmemory.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// True if `candidate` is the password; see [`Password::matches`].
-    pub fn password_matches(&self, candidate: &[u8]) -> bool {
-        self.requirepass.read().matches(candidate)
+    /// The password that the default user was given here.
+    pub fn requirepass(&self) -> Password {
+        self.requirepass.read().clone()
+    }
+
+    /// The file of users; `None` without one.
+    pub fn aclfile(&self) -> Option<&Path> {
+        let file = &self.fixed.aclfile;
+        (!file.is_empty()).then(|| Path::new(file))
+    }
+
+    /// True if new users may listen to all channels.
+    pub fn open_channels(&self) -> bool {
+        self.open_channels.load(Relaxed)
+    }
+
+    /// Most entries of the log of what was denied.
+    pub fn acllog_len_max(&self) -> usize {
+        usize::try_from(self.acllog_len_max.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// Seconds between automatic snapshots, 0 for none.
@@ -324,8 +369,14 @@ impl Settings {
     fn apply(&self, change: Change) {
         match change {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
+            Change::Maxmemory(bytes) => self.maxmemory.store(bytes, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
+            Change::OpenChannels(open) => self.open_channels.store(open, Relaxed),
+            Change::AcllogMaxLen(most) => self.acllog_len_max.store(most, Relaxed),
             Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
+            Change::JournalInterval(span) => self.journal.set_interval(span),
+            Change::JournalFsync(fsync) => self.journal.set_fsync(fsync),
+            Change::StopWritesOnError(stop) => self.journal.set_stop_writes_on_error(stop),
             Change::Timeout(seconds) => {
                 self.timeout_seconds.store(seconds, Relaxed);
                 if let Some(hook) = &*self.timeout_hook.lock() {
@@ -438,11 +489,7 @@ mod tests {
             ])
             .unwrap();
         assert_eq!(settings.save_seconds(), 0);
-        assert!(
-            settings.requires_password()
-                && settings.password_matches(b"pw")
-                && !settings.password_matches(b"")
-        );
+        assert!(settings.requirepass() == Password::new(b"pw").unwrap());
         assert_eq!(*seen.lock(), Some(LogLevel::Warn));
         assert_eq!(get(&settings, "max-pause"), "90m");
         assert!(!format!("{settings:?}").contains("pw"));

@@ -60,6 +60,8 @@ struct Promised(u8);
 impl Promised {
     const AFTER_PAUSE: u8 = 1;
     const AHEAD: u8 = 2;
+    /// Beside the two: the journal knows that the bucket has changed. See [`Packed::untouch`].
+    const TOUCHED: u8 = 4;
 
     fn of(bucket: &Bucket) -> Self {
         let after_pause = Self::AFTER_PAUSE * u8::from(bucket.promised_after_pause);
@@ -100,8 +102,13 @@ impl Packed {
         self.0 = Form::new(value, before);
     }
 
-    /// Gives `f` the bucket, if it is nothing else, and keeps what it leaves there.
-    pub fn with_bucket<R>(&mut self, f: impl FnOnce(&mut Bucket) -> R) -> Option<R> {
+    /// Gives `f` the bucket, if it is nothing else, and keeps what it leaves there. A change is told to `touch`, which
+    /// says whether it need not be told again until [`Self::untouch`].
+    pub fn with_bucket<R>(
+        &mut self,
+        f: impl FnOnce(&mut Bucket) -> R,
+        touch: impl FnOnce() -> bool,
+    ) -> Option<R> {
         let Form::Bucket {
             limit,
             promised,
@@ -113,17 +120,36 @@ impl Packed {
             return None;
         };
         let mut bucket = unpacked_bucket(limit, *promised, *deficit_high, *deficit_low, *base);
-        let before = bucket.limit;
+        let before = bucket;
         let result = f(&mut bucket);
+        if bucket == before {
+            return Some(result);
+        }
+        let touched = promised.0 & Promised::TOUCHED;
         let deficit = bucket.level.deficit;
         match u32::try_from(deficit >> 64) {
-            Ok(high) if bucket.limit == before && bucket.undrained.is_none() => {
+            Ok(high) if bucket.limit == before.limit && bucket.undrained.is_none() => {
                 (*deficit_high, *deficit_low, *base) = (high, deficit as u64, bucket.level.base);
-                *promised = Promised::of(&bucket);
+                let touched = match touched == 0 && touch() {
+                    true => Promised::TOUCHED,
+                    false => touched,
+                };
+                *promised = Promised(Promised::of(&bucket).0 | touched);
             }
-            _ => self.put(bucket.into()),
+            _ => {
+                touch();
+                self.put(bucket.into());
+            }
         }
         Some(result)
+    }
+
+    /// The next change is told again. Whoever forgets that a key was touched has to call this, under the key's lock, before
+    /// it reads the key for the last time.
+    pub const fn untouch(&mut self) {
+        if let Form::Bucket { promised, .. } = &mut self.0 {
+            promised.0 &= !Promised::TOUCHED;
+        }
     }
 
     /// True if nobody would miss it at `now`: it has gone by itself, and left no lease that somebody has to notice.

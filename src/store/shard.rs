@@ -6,7 +6,6 @@
 
 use super::key::Key;
 use super::packed::Packed;
-use super::pages::Pages;
 use super::value::Value;
 use crate::core::bucket::Bucket;
 use crate::core::units::Timestamp;
@@ -36,7 +35,7 @@ type Place = (Key, Packed);
 // A table has room for 1.7 keys for each that it holds, on average: a byte more here costs 1.7 bytes a key.
 const _: () = assert!(size_of::<Place>() == 40);
 
-type Table = HashTable<Place, Pages>;
+type Table = HashTable<Place>;
 
 /// What one step of a sweep over a shard did.
 pub struct Step {
@@ -46,6 +45,28 @@ pub struct Step {
     pub dropped: usize,
     /// The place to go on from; `None` at the shard's end.
     pub next: Option<usize>,
+}
+
+impl Step {
+    /// Of a shard that is not there.
+    pub const NOTHING: Self = Self {
+        looked: 0,
+        dropped: 0,
+        next: None,
+    };
+}
+
+/// The table of a shard, in places.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fill {
+    /// All; at least one, though an empty table takes no memory.
+    pub places: usize,
+    /// Those with a key.
+    pub keys: usize,
+    /// Those that keys can take before the table is replaced by a larger one.
+    pub free: usize,
+    /// Keys that it would hold if it were made anew: one place in eight stays free.
+    pub keys_max: usize,
 }
 
 /// One database.
@@ -137,23 +158,48 @@ impl Shards {
     }
 
     /// Gives `f` the bucket of `key` if it is packed, and of a key that is not there the one that `begin` makes. `None`
-    /// for any other key, and if `f` says so: then the bucket must be as it was.
+    /// for any other key, and if `f` says so: then the bucket must be as it was. `touch` is told of a change, see
+    /// [`Packed::with_bucket`].
     pub fn write_bucket<R>(
         &self,
         key: &[u8],
         now: Timestamp,
         begin: impl FnOnce() -> Bucket,
         f: impl FnOnce(&mut Bucket) -> Option<R>,
+        touch: impl FnOnce() -> bool,
     ) -> Option<R> {
         let hash = self.hash(key);
         let mut table = self.shards[shard_of(hash)].0.write();
         if let Some((_, packed)) = table.find_mut(hash, is(key)) {
-            return packed.with_bucket(f)?;
+            return packed.with_bucket(f, touch)?;
         }
         let mut bucket = begin();
         let result = f(&mut bucket)?;
         self.put(&mut table, key, hash, bucket.into(), now);
+        touch();
         Some(result)
+    }
+
+    /// As [`Self::read`], for whoever has taken the key out of those that were touched.
+    pub fn read_touched<R>(&self, key: &[u8], f: impl FnOnce(Option<&Value>) -> R) -> R {
+        let hash = self.hash(key);
+        let mut table = self.shards[shard_of(hash)].0.write();
+        match table.find_mut(hash, is(key)) {
+            Some((_, packed)) => {
+                packed.untouch();
+                packed.read(|value| f(Some(value)))
+            }
+            None => f(None),
+        }
+    }
+
+    /// Changes are told again of all keys, see [`Packed::untouch`].
+    pub fn untouch_all(&self) {
+        for shard in &self.shards {
+            for (_, packed) in shard.0.write().iter_mut() {
+                packed.untouch();
+            }
+        }
     }
 
     /// As [`Self::write`] for several keys at once, all locked before `f` sees them. A key named twice
@@ -178,6 +224,11 @@ impl Shards {
             self.put(&mut guards[place_in(&order, hash)], key, hash, value, now);
         }
         result
+    }
+
+    /// Returns when every lock that is held now was let go once.
+    pub fn pass(&self) {
+        self.shards.iter().for_each(|shard| drop(shard.0.read()));
     }
 
     /// Puts a value at its key; a void one takes the key out of the table.
@@ -228,6 +279,50 @@ impl Shards {
     pub fn table_bytes(&self) -> usize {
         let tables = self.shards.iter();
         tables.map(|table| table.0.read().allocation_size()).sum()
+    }
+
+    /// The shard of a key.
+    pub fn shard_of_key(&self, key: &[u8]) -> usize {
+        shard_of(self.hash(key))
+    }
+
+    /// How full the table of a shard is.
+    pub fn fill(&self, shard: usize) -> Fill {
+        let table = self.shards[shard].0.read();
+        let (places, keys) = (table.num_buckets().max(1), table.len());
+        let is_small = places < 8;
+        Fill {
+            places,
+            keys,
+            free: table.capacity() - keys,
+            keys_max: if is_small { places - 1 } else { places / 8 * 7 },
+        }
+    }
+
+    /// Bytes of a table of so many places.
+    pub const fn bytes_of(places: usize) -> usize {
+        // There is a group of bytes more than places.
+        places * Self::PLACE_BYTES + 16
+    }
+
+    /// Replaces the table of a shard by a new one of the same size, in which the places of keys that were dropped are
+    /// free. They are not in a table that is nearly full: whoever looks for a key must not stop there.
+    pub fn renew(&self, shard: usize) {
+        let mut table = self.shards[shard].0.write();
+        let hash = |(name, _): &Place| self.hash(name.as_bytes());
+        let mut renewed = Table::with_capacity(table.num_buckets() / 8 * 7);
+        for place in std::mem::take(&mut *table) {
+            renewed.insert_unique(hash(&place), place, hash);
+        }
+        *table = renewed;
+    }
+
+    /// Replaces the table of a shard by the smallest that holds its keys and some more; false if it is that already.
+    pub fn shrink(&self, shard: usize) -> bool {
+        let mut table = self.shards[shard].0.write();
+        let (before, room) = (table.num_buckets(), table.len() + table.len() / 8);
+        table.shrink_to(room, |(name, _)| self.hash(name.as_bytes()));
+        table.num_buckets() < before
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.
