@@ -1,6 +1,6 @@
 //! The file of users.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,13 +8,20 @@ use tokio::task::spawn_blocking;
 
 use crate::acl;
 use crate::engine::Engine;
-use crate::persistence;
+use crate::persistence::{self, disk::Machine};
 use crate::session::Completion;
 
 /// Largest file of users: as many as there may be, with some hundred bytes of rules each.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// So many wrong lines are told.
 const TOLD_MAX: usize = 10;
+
+/// [`load`] at start; what a save that was killed has left beside the file goes.
+pub(super) fn load_at_start(engine: &Engine, file: &Path) -> Result<usize, String> {
+    // If it cannot, it stays, and harms nobody.
+    let _ = persistence::remove_leftovers(&Machine, file);
+    load(engine, file)
+}
 
 /// `ACL LOAD`.
 pub(super) async fn reload(engine: Arc<Engine>) -> Completion {
@@ -84,7 +91,10 @@ pub(super) fn load(engine: &Engine, file: &Path) -> Result<usize, String> {
 /// One line that says what failed; the file is as it was.
 pub(super) fn save(engine: &Engine, file: &Path) -> Result<(), String> {
     let text = acl::write(&engine.shared.acl.all());
-    let saved = persistence::replace(file, |mut file| file.write_all(&text));
+    if text.len() as u64 > BYTES_MAX {
+        return Err("the users were not saved: a file of them has at most 64 MiB".to_owned());
+    }
+    let saved = persistence::replace(&Machine, file, |file| file.append(&text));
     saved.map_err(|error| {
         let (file, step, source) = (file.display(), error.step.doing(), error.source);
         format!("the users were not saved to {file}: {step} failed: {source}")
