@@ -155,6 +155,11 @@ impl Client {
         self.killed.load(Relaxed)
     }
 
+    /// True if it came through the Unix socket: as in Redis, of all addresses only that one's ends in port 0.
+    pub fn came_by_unix_socket(&self) -> bool {
+        self.peer.ends_with(":0")
+    }
+
     /// True if it was cut off since it did not read its messages.
     pub fn is_overrun(&self) -> bool {
         self.overrun.load(Relaxed)

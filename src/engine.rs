@@ -6,6 +6,7 @@ use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::error::Error;
+use crate::command::ratelimit::policy;
 use crate::command::spec::Flags;
 use crate::command::table;
 use crate::command::waiters::Waiters;
@@ -17,7 +18,7 @@ use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
-use crate::store::{Store, Sweep};
+use crate::store::{PolicyLimits, Store, Sweep};
 use parking_lot::{RwLock, RwLockReadGuard};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -155,6 +156,18 @@ impl Engine {
         shared.deliver_events();
         let next = next.filter(|_| !shared.clock.is_manual())?;
         Span::from_ns(next.since(shared.clock.now()))
+    }
+
+    /// Stores policies of a file; see [`policy::set_all`].
+    pub fn set_policies(&self, read: Vec<(Vec<u8>, PolicyLimits)>) -> Option<u64> {
+        let shared = &self.shared;
+        let set = |_| policy::set_all(shared, read, shared.clock.now());
+        let changed = self.enter().run(false, set);
+        shared.deliver_events();
+        let mut tally = Tally::default();
+        tally.writes += changed.unwrap_or(0);
+        shared.metrics.add(&tally);
+        changed
     }
 
     /// Ends the wait of a client with an error, as RESET and QUIT do.

@@ -13,6 +13,7 @@ pub mod logging;
 pub mod mailbox;
 pub mod metrics;
 pub mod password;
+pub mod pem;
 pub mod persistence;
 pub mod plain;
 pub mod protocol;

@@ -74,7 +74,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "clients", "command", "core", "engine", "metrics", "protocol",
         ],
     ),
-    ("client", &["config", "core", "password", "protocol"]),
+    ("pem", &[]),
+    ("client", &["config", "core", "password", "pem", "protocol"]),
     ("arguments", &["client", "config", "settings"]),
     ("logging", &["config", "settings"]),
     (
@@ -89,6 +90,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "logging",
             "metrics",
             "password",
+            "pem",
             "persistence",
             "protocol",
             "requests",

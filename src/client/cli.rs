@@ -73,8 +73,7 @@ impl Client<'_> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                let target = &self.arguments.target;
-                let mut connection = Connection::open(&target.host(), target.port, None)?;
+                let mut connection = Connection::open(&self.arguments.target, None)?;
                 match connection.prepare(&self.password, self.resp3, self.database) {
                     // As redis-cli: say so and go on, the user may know what to type next.
                     Err(ClientError::Refused(text)) => {
@@ -237,11 +236,7 @@ impl Client<'_> {
         if self.connection.is_none() {
             return "not connected> ".to_owned();
         }
-        let address = format!(
-            "{}:{}",
-            self.arguments.target.host(),
-            self.arguments.target.port
-        );
+        let address = self.arguments.target.place();
         if self.database == 0 {
             format!("{address}> ")
         } else {

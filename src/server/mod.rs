@@ -2,36 +2,44 @@
 //! [`crate::session::Session`].
 
 use std::io;
-use std::net::TcpListener as StdListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::core::units::Timestamp;
 use crate::engine::Engine;
 use crate::session::Completion;
 use crate::settings::Settings;
 
 mod background;
+mod bind;
 mod connection;
+mod descriptors;
 mod gate;
 mod listener;
 mod policies;
+mod reload;
 mod saver;
+mod seldom;
+mod service_manager;
 mod shutdown;
 mod start;
+mod stream;
+mod tls;
+mod unix_socket;
 mod waiting;
 
-pub use listener::{BindError, bind};
-pub use shutdown::signalled;
 pub use start::run;
 
 use gate::{Gate, Phase};
+use listener::Door;
 use saver::Saver;
+use seldom::Seldom;
+use service_manager::{State, tell};
 
 /// How long connections may take to hand over their last replies when the server stops.
 const GRACE: Duration = Duration::from_secs(1);
@@ -46,9 +54,17 @@ struct Server {
     shutdown_requests: mpsc::Sender<ShutdownRequest>,
     farewells: Arc<Semaphore>,
     seats_given: AtomicU64,
+    /// The lines about handshakes that failed.
+    failed_handshakes: Seldom,
+    /// The lines about peers that speak TLS to a plain port.
+    tls_to_plain: Seldom,
 }
 
 impl Server {
+    fn now(&self) -> Timestamp {
+        self.engine.shared.clock.now()
+    }
+
     fn settings(&self) -> &Settings {
         &self.engine.shared.settings
     }
@@ -68,15 +84,13 @@ struct ShutdownRequest {
     answer: oneshot::Sender<Completion>,
 }
 
-/// Serves connections of `listeners`, with snapshots at the path `snapshot`, until `stop` ends or a client says `SHUTDOWN`, takes a last
-/// snapshot, and lets the connections end.
-///
-/// The caller binds and decides when to stop, so this runs in a test as it does in the binary.
+/// Serves connections that come through `doors`, with snapshots at the path `snapshot`, until `stop` ends or a client
+/// says `SHUTDOWN`, takes a last snapshot, and lets the connections end.
 ///
 /// # Errors
-/// A listener that cannot be used; a last snapshot that failed.
-pub async fn serve(
-    listeners: Vec<StdListener>,
+/// A last snapshot that failed.
+async fn serve(
+    doors: Vec<Door>,
     engine: Arc<Engine>,
     snapshot: PathBuf,
     stop: impl Future<Output = ()>,
@@ -89,15 +103,15 @@ pub async fn serve(
         shutdown_requests,
         farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)),
         seats_given: AtomicU64::new(0),
+        failed_handshakes: Seldom::default(),
+        tls_to_plain: Seldom::default(),
     });
+    let gate = server.gate.clone();
+    server.settings().on_timeout(move || gate.wake_all());
     // Dropping the set ends its tasks, whichever way this function is left.
     let mut tasks = JoinSet::new();
-    for listener in listeners {
-        listener.set_nonblocking(true)?;
-        tasks.spawn(listener::accept(
-            server.clone(),
-            TcpListener::from_std(listener)?,
-        ));
+    for door in doors {
+        tasks.spawn(listener::accept(server.clone(), door));
     }
     tasks.spawn(background::sweep(server.engine.clone()));
     tasks.spawn(waiting::fire(server.engine.clone(), server.gate.clone()));
@@ -110,6 +124,7 @@ pub async fn serve(
     let result = loop {
         tokio::select! {
             () = &mut stop => {
+                tell(State::Stopping);
                 let saved = last_save(&server, None).await;
                 break saved.map_err(|error| {
                     io::Error::other(format!("the last snapshot failed: {error}"))
@@ -129,6 +144,7 @@ pub async fn serve(
             },
         }
     };
+    tell(State::Stopping);
     tasks.shutdown().await;
     server.engine.stop_waiting();
     server.gate.set(Phase::Closed);

@@ -19,17 +19,34 @@ pub use level::LogLevel;
 pub use table::SetError;
 pub(crate) use table::{
     BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
-    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, max_pause, save, slower_than, yes_no,
+    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, bytes, max_pause, save, slower_than,
+    yes_no,
 };
 use table::{Change, ROWS, find};
 
 /// What was given at start; see [`Settings::new`]. [`Default`] is what the server does without flags.
 #[derive(Clone, Debug)]
 pub struct Initial {
-    /// The port that is listened on (after binding: the real one).
+    /// The file of settings, empty for none.
+    pub config_file: String,
+    /// The port that is listened on (after binding: the real one), 0 for none.
     pub port: u16,
     /// The addresses that are listened on.
     pub bind: Vec<IpAddr>,
+    /// The port of TLS, 0 for none.
+    pub tls_port: u16,
+    /// The file of the certificate; empty, as the next two, if none was named.
+    pub tls_cert_file: String,
+    /// The file of its key.
+    pub tls_key_file: String,
+    /// The file of the authorities for clients' certificates.
+    pub tls_ca_cert_file: String,
+    /// Whether clients must show one: `no`, `optional` or `yes`.
+    pub tls_auth_clients: String,
+    /// The Unix socket that is listened on, empty for none.
+    pub unixsocket: String,
+    /// Its permissions, octal.
+    pub unixsocketperm: String,
     /// The directory of the snapshot.
     pub dir: String,
     /// The snapshot's file name in it.
@@ -71,8 +88,16 @@ pub struct Initial {
 impl Default for Initial {
     fn default() -> Self {
         Self {
+            config_file: String::new(),
             port: 6379,
             bind: vec![IpAddr::from([127, 0, 0, 1])],
+            tls_port: 0,
+            tls_cert_file: String::new(),
+            tls_key_file: String::new(),
+            tls_ca_cert_file: String::new(),
+            tls_auth_clients: "yes".to_owned(),
+            unixsocket: String::new(),
+            unixsocketperm: "700".to_owned(),
             dir: ".".to_owned(),
             dbfilename: "tollgate.snapshot".to_owned(),
             maxclients: 10_000,
@@ -96,6 +121,8 @@ impl Default for Initial {
 }
 
 type LogLevelHook = Box<dyn Fn(LogLevel) + Send + Sync>;
+type TimeoutHook = Box<dyn Fn() + Send + Sync>;
+type MaxclientsHook = Box<dyn Fn(u64) -> Result<(), String> + Send + Sync>;
 
 /// The settings in force. Shared by everything that runs; every method takes `&self`.
 pub struct Settings {
@@ -115,6 +142,8 @@ pub struct Settings {
     slowlog_len_max: AtomicU64,
     latency_threshold_ms: AtomicU64,
     loglevel_hook: Mutex<Option<LogLevelHook>>,
+    maxclients_hook: Mutex<Option<MaxclientsHook>>,
+    timeout_hook: Mutex<Option<TimeoutHook>>,
 }
 
 impl Settings {
@@ -136,6 +165,8 @@ impl Settings {
             slowlog_len_max: initial.slowlog_len_max.into(),
             latency_threshold_ms: initial.latency_threshold_ms.into(),
             loglevel_hook: Mutex::new(None),
+            maxclients_hook: Mutex::new(None),
+            timeout_hook: Mutex::new(None),
             fixed: initial,
         }
     }
@@ -145,9 +176,27 @@ impl Settings {
         *self.loglevel_hook.lock() = Some(Box::new(hook));
     }
 
-    /// The port that is listened on.
+    /// Calls `hook` whenever `CONFIG SET timeout` has changed how long connections may be idle.
+    pub fn on_timeout(&self, hook: impl Fn() + Send + Sync + 'static) {
+        *self.timeout_hook.lock() = Some(Box::new(hook));
+    }
+
+    /// Has `hook` make room for that many clients before `CONFIG SET maxclients` takes effect; if it fails, nothing changes.
+    pub fn on_maxclients(&self, hook: impl Fn(u64) -> Result<(), String> + Send + Sync + 'static) {
+        *self.maxclients_hook.lock() = Some(Box::new(hook));
+    }
+
+    /// The port that is listened on: that of plain TCP, else that of TLS, 0 if there is neither.
     pub fn port(&self) -> u16 {
-        self.fixed.port
+        match self.fixed.port {
+            0 => self.fixed.tls_port,
+            port => port,
+        }
+    }
+
+    /// The file of settings, empty for none.
+    pub fn config_file(&self) -> &str {
+        &self.fixed.config_file
     }
 
     /// Databases for `SELECT`, 1 to 16.
@@ -260,7 +309,13 @@ impl Settings {
             let parse = row
                 .parse
                 .ok_or_else(|| refused("can't set immutable config".to_owned()))?;
-            changes.push(parse(value).map_err(refused)?);
+            let change = parse(value).map_err(refused)?;
+            if let (Change::Maxclients(most), Some(make_room)) =
+                (&change, &*self.maxclients_hook.lock())
+            {
+                make_room(*most).map_err(refused)?;
+            }
+            changes.push(change);
         }
         changes.into_iter().for_each(|change| self.apply(change));
         Ok(())
@@ -271,7 +326,12 @@ impl Settings {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
             Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
-            Change::Timeout(seconds) => self.timeout_seconds.store(seconds, Relaxed),
+            Change::Timeout(seconds) => {
+                self.timeout_seconds.store(seconds, Relaxed);
+                if let Some(hook) = &*self.timeout_hook.lock() {
+                    hook();
+                }
+            }
             Change::TcpKeepalive(seconds) => self.tcp_keepalive_seconds.store(seconds, Relaxed),
             Change::MaxPause(span) => self.max_pause_ns.store(span.as_ns(), Relaxed),
             Change::MaxBookings(most) => self.max_bookings.store(most, Relaxed),

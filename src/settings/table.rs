@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
         name: "client-output-limit",
         get: |s| text(s.client_output_limit.load(Relaxed)),
         parse: Some(|value| {
-            integer(value, OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::ClientOutputLimit)
+            memory(value, OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::ClientOutputLimit)
         }),
     },
     Row {
@@ -150,7 +150,7 @@ pub(super) const ROWS: &[Row] = &[
         name: "pubsub-output-limit",
         get: |s| text(s.pubsub_output_limit()),
         parse: Some(|value| {
-            integer(value, PUBSUB_OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::PubsubOutputLimit)
+            memory(value, PUBSUB_OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::PubsubOutputLimit)
         }),
     },
     Row {
@@ -192,6 +192,41 @@ pub(super) const ROWS: &[Row] = &[
         get: |s| text(s.timeout_seconds()),
         parse: Some(|value| integer(value, 0, SECONDS_MAX).map(Change::Timeout)),
     },
+    Row {
+        name: "tls-auth-clients",
+        get: |s| text(&s.fixed.tls_auth_clients),
+        parse: None,
+    },
+    Row {
+        name: "tls-ca-cert-file",
+        get: |s| text(&s.fixed.tls_ca_cert_file),
+        parse: None,
+    },
+    Row {
+        name: "tls-cert-file",
+        get: |s| text(&s.fixed.tls_cert_file),
+        parse: None,
+    },
+    Row {
+        name: "tls-key-file",
+        get: |s| text(&s.fixed.tls_key_file),
+        parse: None,
+    },
+    Row {
+        name: "tls-port",
+        get: |s| text(s.fixed.tls_port),
+        parse: None,
+    },
+    Row {
+        name: "unixsocket",
+        get: |s| text(&s.fixed.unixsocket),
+        parse: None,
+    },
+    Row {
+        name: "unixsocketperm",
+        get: |s| text(&s.fixed.unixsocketperm),
+        parse: None,
+    },
 ];
 
 pub(super) fn find(name: &[u8]) -> Option<&'static Row> {
@@ -227,6 +262,38 @@ fn integer(value: &[u8], least: u64, most: u64) -> Result<u64, String> {
         .and_then(|text| text.parse().ok())
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| format!("argument must be between {least} and {most} inclusive"))
+}
+
+/// A number of bytes from `least` to `most`, with or without a unit.
+fn memory(value: &[u8], least: u64, most: u64) -> Result<u64, String> {
+    let bytes = bytes(value).ok_or("argument must be a memory value")?;
+    if (least..=most).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(format!(
+            "argument must be between {least} and {most} inclusive"
+        ))
+    }
+}
+
+/// A number of bytes with Redis's units: `k`, `m`, `g` are powers of 1000, `kb`, `mb`, `gb` of 1024.
+pub(crate) fn bytes(value: &[u8]) -> Option<u64> {
+    let value = std::str::from_utf8(value).ok()?;
+    let digits = value
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(value.len());
+    let (number, unit) = value.split_at(digits);
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" => 1000,
+        "kb" => 1 << 10,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        "g" => 1_000_000_000,
+        "gb" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// Microseconds, or -1 for never.
@@ -342,6 +409,33 @@ mod tests {
         ] {
             assert!(save(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn memory_has_units() {
+        let cases: [(&[u8], u64); 5] = [
+            (b"4096", 4096),
+            (b"4kb", 4096),
+            (b"5K", 5000),
+            (b"1Mb", 1 << 20),
+            (b"4096b", 4096),
+        ];
+        for (value, bytes) in cases {
+            assert_eq!(memory(value, 4096, 1 << 30), Ok(bytes), "{value:?}");
+        }
+        for wrong in [
+            &b"kb"[..],
+            b"4 kb",
+            b"4kib",
+            b"-1",
+            b"",
+            b"1e9",
+            b"99999999999999999gb",
+        ] {
+            let error = memory(wrong, 0, 1 << 30).unwrap_err();
+            assert_eq!(error, "argument must be a memory value", "{wrong:?}");
+        }
+        assert!(memory(b"2gb", 0, 1 << 30).unwrap_err().contains("between"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::core::limit::Limit;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The limits of a policy, at least one, all on the key that a call names.
@@ -32,6 +32,13 @@ impl Policies {
         by_name.insert(name.into(), limits);
         self.any.store(true, Relaxed);
         true
+    }
+
+    /// True if there is room for these beside those that are there.
+    pub fn has_room_for<'a>(&self, names: impl Iterator<Item = &'a [u8]>) -> bool {
+        let by_name = self.by_name.read();
+        let new: BTreeSet<&[u8]> = names.filter(|name| !by_name.contains_key(*name)).collect();
+        by_name.len() + new.len() <= POLICIES_MAX
     }
 
     /// The limits of that name.

@@ -66,16 +66,19 @@ const RESETSTAT: Spec = Spec {
 };
 
 const REWRITE: Spec = Spec {
-    summary: "Refuse to write the settings to a file, since there is none",
-    reply: "An error. What CONFIG SET changes is forgotten at the end.",
+    summary: "Refuse to write the settings to a file",
+    reply: "An error: the file is its owner's, comments and all. What CONFIG SET changes is forgotten at the end.",
     flags: FLAGS,
     ..Spec::new("CONFIG|REWRITE", Group::Server, Arity::exactly(2), rewrite)
 };
 
-fn rewrite(_: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
-    Err(Error::redis(
-        "ERR The server is running without a config file",
-    ))
+fn rewrite(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    Err(match context.shared.settings.config_file() {
+        "" => Error::redis("ERR The server is running without a config file"),
+        file => Error::redis(format!(
+            "ERR Tollgate does not write its config file; change {file} yourself"
+        )),
+    })
 }
 
 fn get(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {

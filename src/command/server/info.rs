@@ -123,6 +123,7 @@ fn server(lines: &mut Lines, context: &Context<'_>) {
         "system"
     };
     lines.line("clock", clock);
+    lines.line("config_file", shared.settings.config_file());
 }
 
 fn clients(lines: &mut Lines, context: &Context<'_>) {

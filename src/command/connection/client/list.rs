@@ -133,6 +133,7 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
         (standing.queued.is_some(), 'x'),
         (tracking.is_some(), 't'),
         (tracking.is_some_and(|tracking| tracking.broadcast), 'B'),
+        (client.came_by_unix_socket(), 'U'),
         (labels.no_evict, 'e'),
         (labels.no_touch, 'T'),
     ] {
