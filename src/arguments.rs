@@ -260,7 +260,7 @@ mod tests {
     fn the_password_is_not_shown() {
         let parsed = arguments(&["--requirepass", "s3cret"]).unwrap();
         assert!(!format!("{parsed:?}").contains("s3cret"));
-        assert!(parsed.config.password().unwrap().matches(b"s3cret"));
+        assert_eq!(parsed.config.password().unwrap().reveal(), b"s3cret");
         let too_long = arguments(&["--requirepass", &"s3cret".repeat(100)]).unwrap();
         assert!(
             !too_long
@@ -299,8 +299,8 @@ mod tests {
                 .config
                 .password()
         };
-        assert!(with("pass word\r\nmore\n").unwrap().matches(b"pass word"));
-        assert!(with("pw").unwrap().matches(b"pw"));
+        assert_eq!(with("pass word\r\nmore\n").unwrap().reveal(), b"pass word");
+        assert_eq!(with("pw").unwrap().reveal(), b"pw");
         assert!(with("\n").unwrap_err().to_string().contains("is empty"));
         let both = arguments(&[
             "--requirepass-file",

@@ -101,6 +101,23 @@ pub struct Config {
     )]
     pub requirepass_file: Option<PathBuf>,
 
+    /// File of users, one `user name rule rule...` a line, as ACL SAVE writes it
+    #[arg(
+        long,
+        env = "TOLLGATE_ACLFILE",
+        value_name = "PATH",
+        help_heading = "Access"
+    )]
+    pub aclfile: Option<PathBuf>,
+
+    /// Channels that new users may listen and publish to: resetchannels (none) or allchannels
+    #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_ACL_PUBSUB_DEFAULT", value_name = "RULE", default_value = "resetchannels", value_parser = |v: &str| settings::channels(v.as_bytes()), help_heading = "Access")]
+    pub acl_pubsub_default: bool,
+
+    /// Most entries of ACL LOG
+    #[arg(long, env = "TOLLGATE_ACLLOG_MAX_LEN", value_name = "N", default_value_t = 128, value_parser = range(0, settings::ACLLOG_LEN_LIMIT), help_heading = "Access")]
+    pub acllog_max_len: u64,
+
     /// While there is no password, refuse connections from other machines
     #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_PROTECTED_MODE", value_name = "yes|no", default_value = "yes", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Access")]
     pub protected_mode: bool,
@@ -218,27 +235,24 @@ impl Config {
     /// # Errors
     /// As [`Self::password`].
     pub fn initial_settings(&self, listening: Listening) -> Result<Initial, ConfigError> {
-        // As Redis shows it: the absolute path, where it can be told.
-        let dir = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
-        let shown = |path: &Option<PathBuf>| {
-            path.as_ref()
-                .map_or(String::new(), |path| path.display().to_string())
-        };
         Ok(Initial {
-            config_file: shown(&self.config_file),
+            config_file: absolute(self.config_file.as_deref()),
             port: listening.port,
             bind: listening.bind,
             tls_port: listening.tls_port,
-            tls_cert_file: shown(&self.tls.tls_cert_file),
-            tls_key_file: shown(&self.tls.tls_key_file),
-            tls_ca_cert_file: shown(&self.tls.tls_ca_cert_file),
+            tls_cert_file: absolute(self.tls.tls_cert_file.as_deref()),
+            tls_key_file: absolute(self.tls.tls_key_file.as_deref()),
+            tls_ca_cert_file: absolute(self.tls.tls_ca_cert_file.as_deref()),
             tls_auth_clients: self.tls.tls_auth_clients.to_string(),
-            unixsocket: shown(&self.unixsocket),
+            unixsocket: absolute(self.unixsocket.as_deref()),
             unixsocketperm: self.unixsocketperm.to_string(),
-            dir: dir.display().to_string(),
+            dir: absolute(Some(&self.dir)),
             dbfilename: self.dbfilename.clone(),
             maxclients: listening.maxclients,
             requirepass: self.password()?,
+            aclfile: absolute(self.aclfile.as_deref()),
+            open_channels: self.acl_pubsub_default,
+            acllog_len_max: self.acllog_max_len,
             save_seconds: self.save,
             loglevel: self.loglevel,
             databases: self.databases,
@@ -268,6 +282,17 @@ pub struct Listening {
     pub bind: Vec<IpAddr>,
     /// As many clients as there are descriptors for, at most those asked for.
     pub maxclients: u64,
+}
+
+/// A path as it is shown: absolute, where that can be told; empty for none.
+fn absolute(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| {
+        let absolute = std::path::absolute(path);
+        absolute
+            .unwrap_or_else(|_| path.to_owned())
+            .display()
+            .to_string()
+    })
 }
 
 /// The password out of its two places: given as it is, or as the first line of a file.

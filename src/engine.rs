@@ -1,7 +1,9 @@
 //! The engine: what all connections share, and the gate through which their commands go.
 
+use crate::acl::{self, Acl, FileError};
 use crate::clients::{Client, Clients};
 use crate::clock::Clock;
+use crate::command::acl::{catalogue, close};
 use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
@@ -64,6 +66,7 @@ impl Engine {
         // Above whatever was given since the last snapshot, too: nobody draws a million tickets a second.
         store.records.start_above(started_at.as_ns() / MICROSECOND);
         let shared = Shared {
+            acl: Acl::new(catalogue(), settings.requirepass().reveal()),
             clock,
             started_at,
             run_id: random_hex_digits(),
@@ -101,7 +104,7 @@ impl Engine {
         tally: &mut Tally,
     ) -> &'static str {
         connection.reply_start = output.len();
-        let (name, result) = match dispatch::check(connection, arguments) {
+        let (name, result) = match dispatch::check(&self.shared, connection, arguments) {
             Ok(Step::Run(spec)) => {
                 pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
                     // Read inside the gate: whoever ran alone before has moved the clock by now. Behind another
@@ -144,6 +147,8 @@ impl Engine {
         // What is still to be done replies when it has ended.
         if connection.pending.is_none() {
             dispatch::apply_reply_mode(connection, output);
+        } else {
+            connection.hold_reply_back(output);
         }
         name
     }
@@ -185,6 +190,30 @@ impl Engine {
     pub fn stop_waiting(&self) {
         let error = Error::redis("LOADING Tollgate is stopping: send the request again");
         self.shared.waiters.unblock_all(&error);
+    }
+
+    /// Puts the users of a text in the place of those of before, and closes the connections of those that are no more
+    /// or listen to what they may no longer; how many users there are then.
+    ///
+    /// # Errors
+    /// What is wrong with the text; nothing has changed.
+    pub fn load_users(&self, text: &[u8]) -> Result<usize, Vec<FileError>> {
+        let shared = &self.shared;
+        let open_channels = shared.settings.open_channels();
+        let users = acl::parse(&shared.acl.catalogue, text, open_channels)?;
+        let password = shared.settings.requirepass();
+        let now = shared.clock.now();
+        self.enter().run(false, |_| {
+            shared.acl.replace(users, password.reveal(), |replaced| {
+                for name in &replaced.gone {
+                    close::of_user(shared, name, now);
+                }
+                for (name, user) in &replaced.hear_less {
+                    close::that_hear_too_much(shared, name, user, now);
+                }
+            });
+        });
+        Ok(shared.acl.all().len())
     }
 
     /// A connection has ended: its watches, its subscriptions, its MONITOR and its wait end, and the leases that are

@@ -1,4 +1,5 @@
 //! Tollgate: a self-hosted, Redis-compatible rate-limit server.
+pub mod acl;
 pub mod arguments;
 pub mod client;
 pub mod clients;

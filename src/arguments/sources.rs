@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(config.tls.tls_port, ListenPort::Number(7001));
         assert_eq!((config.save, config.protected_mode), (0, false));
         assert_eq!(config.bind.0.len(), 2);
-        assert!(config.password().unwrap().matches(b"s3cret"));
+        assert_eq!(config.password().unwrap().reveal(), b"s3cret");
         assert!(!parsed.password_is_visible);
     }
 

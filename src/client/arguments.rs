@@ -12,6 +12,9 @@ use crate::config::{self, BindAddresses, ConfigError, DEFAULT_PORT, Secret};
 use crate::core::number;
 use crate::password::Password;
 
+/// The user that a password without a name belongs to.
+pub const DEFAULT_USER: &str = "default";
+
 /// Which server to speak to. The same environment variables as the server's, so that a health check
 /// beside it needs no flags.
 #[derive(Args, Clone, Debug)]
@@ -32,6 +35,9 @@ pub struct Target {
     /// How to speak TLS.
     #[command(flatten)]
     pub tls: TlsOptions,
+    /// User to log in as
+    #[arg(long, env = "TOLLGATE_USER", value_name = "NAME", default_value = DEFAULT_USER)]
+    pub user: String,
 
     /// Password. Other users of this machine may see flags: prefer TOLLGATE_REQUIREPASS or REDISCLI_AUTH
     #[arg(short = 'a', long = "password", visible_aliases = ["pass", "requirepass"], env = "TOLLGATE_REQUIREPASS", value_name = "PASSWORD", default_value = "", hide_default_value = true, hide_env_values = true, value_parser = config::secret)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use redis_protocol::resp2;
 use redis_protocol::resp2::types::{OwnedFrame, Resp2Frame};
 
-use super::arguments::Target;
+use super::arguments::{DEFAULT_USER, Target};
 use super::dial::{Stream, dial};
 use super::reply::{Reply, Scanner, error_text};
 use crate::password::Password;
@@ -84,12 +84,13 @@ impl Connection {
         })
     }
 
-    /// Gives the password, chooses protocol and database, as far as they are not the defaults.
+    /// Logs in, chooses protocol and database, as far as they are not the defaults.
     ///
     /// # Errors
     /// [`ClientError::Refused`] with the server's text, besides what [`Self::call`] may say.
     pub fn prepare(
         &mut self,
+        user: &str,
         password: &Password,
         resp3: bool,
         database: u64,
@@ -98,11 +99,15 @@ impl Connection {
         if resp3 {
             steps.push(vec![b"HELLO".to_vec(), b"3".to_vec()]);
         }
-        if password.is_set() {
-            let secret = password.reveal().to_vec();
+        if password.is_set() || user != DEFAULT_USER {
+            let (user, secret) = (user.as_bytes().to_vec(), password.reveal().to_vec());
             match steps.last_mut() {
-                Some(hello) => hello.extend([b"AUTH".to_vec(), b"default".to_vec(), secret]),
-                None => steps.push(vec![b"AUTH".to_vec(), secret]),
+                Some(hello) => hello.extend([b"AUTH".to_vec(), user, secret]),
+                // As redis-cli: a password for a server without one is told.
+                None if user == DEFAULT_USER.as_bytes() => {
+                    steps.push(vec![b"AUTH".to_vec(), secret]);
+                }
+                None => steps.push(vec![b"AUTH".to_vec(), user, secret]),
             }
         }
         if database != 0 {

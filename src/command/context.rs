@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::waiters::Waiters;
+use crate::acl::Acl;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::core::units::Timestamp;
@@ -26,6 +27,8 @@ pub struct Shared {
     pub run_id: String,
     /// The settings in force.
     pub settings: Settings,
+    /// The users.
+    pub acl: Acl,
     /// The keys.
     pub store: Store,
     /// Who waits at them.

@@ -100,6 +100,19 @@ pub enum SaveStep {
     SyncDirectory,
 }
 
+impl SaveStep {
+    /// What was being done.
+    pub const fn doing(self) -> &'static str {
+        match self {
+            Self::Create => "making a temporary file beside it",
+            Self::Write => "writing",
+            Self::Sync => "flushing to disk",
+            Self::Rename => "putting the new file in place",
+            Self::SyncDirectory => "flushing its directory to disk",
+        }
+    }
+}
+
 /// A save that failed. The snapshot from before stands, except after [`SaveStep::SyncDirectory`].
 #[derive(Debug)]
 pub struct SaveError {
@@ -113,18 +126,10 @@ pub struct SaveError {
 
 impl fmt::Display for SaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (doing, outcome) = match self.step {
-            SaveStep::Create => (
-                "making a temporary file beside it",
-                "the last good one stands",
-            ),
-            SaveStep::Write => ("writing", "the last good one stands"),
-            SaveStep::Sync => ("flushing to disk", "the last good one stands"),
-            SaveStep::Rename => ("putting the new file in place", "the last good one stands"),
-            SaveStep::SyncDirectory => (
-                "flushing its directory to disk",
-                "it may not outlast a power failure",
-            ),
+        let doing = self.step.doing();
+        let outcome = match self.step {
+            SaveStep::SyncDirectory => "it may not outlast a power failure",
+            _ => "the last good one stands",
         };
         write!(
             f,

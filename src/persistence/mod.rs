@@ -25,6 +25,6 @@ pub mod snapshot;
 pub mod status;
 
 pub use error::{Fault, LoadError, SaveError};
-pub use files::remove_leftovers;
+pub use files::{remove_leftovers, replace};
 pub use snapshot::{Loaded, Saved, load, save};
 pub use status::{SaveReport, SaveStatus, Saving};

@@ -21,7 +21,7 @@ use super::gate::{Passage, Seat};
 use super::listener::Peer;
 use super::stream::Stream;
 use super::tls::is_client_hello;
-use super::{Server, ShutdownRequest};
+use super::{Server, ShutdownRequest, users};
 use crate::clients::Client;
 use crate::command::connection::Pending;
 use crate::engine::Engine;
@@ -384,6 +384,9 @@ impl Connection {
     async fn finish(&mut self, pending: Pending) -> Result<Completion, End> {
         match pending {
             Pending::Answer => self.answered().await,
+            Pending::Delay { ms } => self.delayed(ms).await,
+            Pending::LoadUsers => Ok(users::reload(self.server.engine.clone()).await),
+            Pending::SaveUsers => Ok(users::store(self.server.engine.clone()).await),
             Pending::Save => Ok(match self.server.saver.save().await {
                 Ok(()) => Completion::Done,
                 Err(error) => Completion::Failed(format!("ERR {error}")),
@@ -399,6 +402,19 @@ impl Connection {
                 let sent = self.server.shutdown_requests.send(request).await;
                 sent.map_err(|_| End::Stopping)?;
                 answered.await.map_err(|_| End::Stopping)
+            }
+        }
+    }
+
+    /// Lets time pass, unless the connection ends.
+    async fn delayed(&self, ms: u64) -> Result<Completion, End> {
+        let over = sleep(Duration::from_millis(ms));
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                () = &mut over => return Ok(Completion::Done),
+                // Messages are sent with the reply.
+                () = self.wake.notified() => self.is_over()?,
             }
         }
     }

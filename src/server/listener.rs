@@ -124,7 +124,7 @@ fn is_of_one_peer(error: &io::Error) -> bool {
 
 fn admit(server: &Arc<Server>, stream: Stream, peer: Peer, tls: Option<&Arc<Tls>>) {
     let settings = server.settings();
-    if settings.protected_mode() && !settings.requires_password() && !peer.is_local() {
+    if settings.protected_mode() && !server.engine.shared.acl.requires_login() && !peer.is_local() {
         tracing::debug!(%peer, "denied: protected mode");
         return turn_away(server, stream, tls, DENIED);
     }

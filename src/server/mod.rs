@@ -31,6 +31,7 @@ mod start;
 mod stream;
 mod tls;
 mod unix_socket;
+mod users;
 mod waiting;
 
 pub use start::run;

@@ -15,7 +15,7 @@ use super::reload::Reload;
 use super::service_manager::{State, tell};
 use super::shutdown::signalled;
 use super::tls::Tls;
-use super::{descriptors, policies, serve};
+use super::{descriptors, policies, serve, users};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config, Listening};
 use crate::core::units::{SECOND, Timestamp};
@@ -117,12 +117,19 @@ async fn start(
     let engine = Arc::new(Engine::with_store(clock, settings, store));
     let policies_read = policies.len();
     engine.set_policies(policies).ok_or(TOO_MANY_POLICIES)?;
+    let users = match &config.aclfile {
+        Some(file) => users::load(&engine, file)?,
+        None => 0,
+    };
 
     // Nobody can connect before there is somebody to answer.
     let doors = reserved.open(config.tcp_backlog).map_err(line)?;
     announce(&engine, &ways, &path, loaded.as_ref());
     if policies_read > 0 {
         tracing::info!(policies = policies_read, "policies read from the file");
+    }
+    if users > 0 {
+        tracing::info!(users, "users read from the file");
     }
     if maxclients < config.maxclients {
         tracing::warn!(
@@ -155,6 +162,12 @@ fn reload(config: &Config, engine: &Arc<Engine>, tls: Option<Arc<Tls>>) -> Reloa
             let count = read.len();
             let changed = engine.set_policies(read).ok_or(TOO_MANY_POLICIES)?;
             Ok(format!("{count}, of which {changed} have changed"))
+        });
+    }
+    if let Some(file) = config.aclfile.clone() {
+        let engine = engine.clone();
+        reload.add("users", move || {
+            users::load(&engine, &file).map(|users| users.to_string())
         });
     }
     reload
@@ -238,7 +251,10 @@ fn announce(engine: &Engine, ways: &Ways, path: &Path, loaded: Option<&Loaded>) 
             engine.shared.clock.now().since(loaded.taken_at) / SECOND
         ),
     };
-    let protection = match (settings.requires_password(), settings.protected_mode()) {
+    let protection = match (
+        engine.shared.acl.requires_login(),
+        settings.protected_mode(),
+    ) {
         (true, _) => "password",
         (false, true) => "no password: loopback only",
         (false, false) => "no password, protected mode off: open to all",
@@ -257,7 +273,7 @@ fn announce(engine: &Engine, ways: &Ways, path: &Path, loaded: Option<&Loaded>) 
         "ready"
     );
     let everywhere = ways.all().any(|address| !address.ip().is_loopback());
-    if everywhere && !settings.requires_password() {
+    if everywhere && !engine.shared.acl.requires_login() {
         tracing::warn!(
             "listening beyond loopback without a password; set one with TOLLGATE_REQUIREPASS or --requirepass-file"
         );

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use parking_lot::{Mutex, RwLock};
@@ -18,9 +19,9 @@ mod table;
 pub use level::LogLevel;
 pub use table::SetError;
 pub(crate) use table::{
-    BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
-    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, bytes, max_pause, save, slower_than,
-    yes_no,
+    ACLLOG_LEN_LIMIT, BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
+    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, bytes, channels, max_pause, save,
+    slower_than, yes_no,
 };
 use table::{Change, ROWS, find};
 
@@ -53,8 +54,14 @@ pub struct Initial {
     pub dbfilename: String,
     /// Most connections at a time.
     pub maxclients: u64,
-    /// Asked for by `AUTH`.
+    /// Password of the default user.
     pub requirepass: Password,
+    /// The file of users; empty for none.
+    pub aclfile: String,
+    /// New users may listen to all channels.
+    pub open_channels: bool,
+    /// Most entries of the log of what was denied.
+    pub acllog_len_max: u64,
     /// Seconds between automatic snapshots, 0 for none.
     pub save_seconds: u64,
     /// How much is logged.
@@ -102,6 +109,9 @@ impl Default for Initial {
             dbfilename: "tollgate.snapshot".to_owned(),
             maxclients: 10_000,
             requirepass: Password::default(),
+            aclfile: String::new(),
+            open_channels: false,
+            acllog_len_max: 128,
             save_seconds: 60,
             loglevel: LogLevel::Info,
             databases: 16,
@@ -129,6 +139,8 @@ pub struct Settings {
     fixed: Initial,
     maxclients: AtomicU64,
     requirepass: RwLock<Password>,
+    open_channels: AtomicBool,
+    acllog_len_max: AtomicU64,
     save_seconds: AtomicU64,
     loglevel: Mutex<LogLevel>,
     timeout_seconds: AtomicU64,
@@ -152,6 +164,8 @@ impl Settings {
         Self {
             maxclients: initial.maxclients.into(),
             requirepass: RwLock::new(initial.requirepass.clone()),
+            open_channels: initial.open_channels.into(),
+            acllog_len_max: initial.acllog_len_max.into(),
             save_seconds: initial.save_seconds.into(),
             loglevel: Mutex::new(initial.loglevel),
             timeout_seconds: initial.timeout_seconds.into(),
@@ -209,14 +223,25 @@ impl Settings {
         self.maxclients.load(Relaxed)
     }
 
-    /// True if clients must give a password.
-    pub fn requires_password(&self) -> bool {
-        self.requirepass.read().is_set()
+    /// The password that the default user was given here.
+    pub fn requirepass(&self) -> Password {
+        self.requirepass.read().clone()
     }
 
-    /// True if `candidate` is the password; see [`Password::matches`].
-    pub fn password_matches(&self, candidate: &[u8]) -> bool {
-        self.requirepass.read().matches(candidate)
+    /// The file of users; `None` without one.
+    pub fn aclfile(&self) -> Option<&Path> {
+        let file = &self.fixed.aclfile;
+        (!file.is_empty()).then(|| Path::new(file))
+    }
+
+    /// True if new users may listen to all channels.
+    pub fn open_channels(&self) -> bool {
+        self.open_channels.load(Relaxed)
+    }
+
+    /// Most entries of the log of what was denied.
+    pub fn acllog_len_max(&self) -> usize {
+        usize::try_from(self.acllog_len_max.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// Seconds between automatic snapshots, 0 for none.
@@ -325,6 +350,8 @@ impl Settings {
         match change {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
+            Change::OpenChannels(open) => self.open_channels.store(open, Relaxed),
+            Change::AcllogMaxLen(most) => self.acllog_len_max.store(most, Relaxed),
             Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
             Change::Timeout(seconds) => {
                 self.timeout_seconds.store(seconds, Relaxed);
@@ -438,11 +465,7 @@ mod tests {
             ])
             .unwrap();
         assert_eq!(settings.save_seconds(), 0);
-        assert!(
-            settings.requires_password()
-                && settings.password_matches(b"pw")
-                && !settings.password_matches(b"")
-        );
+        assert!(settings.requirepass() == Password::new(b"pw").unwrap());
         assert_eq!(*seen.lock(), Some(LogLevel::Warn));
         assert_eq!(get(&settings, "max-pause"), "90m");
         assert!(!format!("{settings:?}").contains("pw"));

@@ -26,10 +26,15 @@ pub const US_MAX: u64 = MS_MAX * 1000;
 /// Most entries of the slow log: with all words of each at their longest they take 50 MB.
 pub const SLOWLOG_LEN_LIMIT: u64 = 10_000;
 
+/// Most entries of the log of what was denied: some 20 MB, with the names in each at their longest.
+pub const ACLLOG_LEN_LIMIT: u64 = 10_000;
+
 /// A value that has been checked and only waits to be stored.
 pub(super) enum Change {
     Maxclients(u64),
     Requirepass(Password),
+    OpenChannels(bool),
+    AcllogMaxLen(u64),
     Save(u64),
     Loglevel(LogLevel),
     Timeout(u64),
@@ -57,6 +62,27 @@ pub(super) struct Row {
 /// The table. `appendonly`, `client-output-buffer-limit` and the two about memory are what tools ask Redis for;
 /// their answers are true of this server.
 pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "acl-pubsub-default",
+        get: |s| {
+            text(if s.open_channels() {
+                "allchannels"
+            } else {
+                "resetchannels"
+            })
+        },
+        parse: Some(|value| channels(value).map(Change::OpenChannels)),
+    },
+    Row {
+        name: "aclfile",
+        get: |s| text(&s.fixed.aclfile),
+        parse: None,
+    },
+    Row {
+        name: "acllog-max-len",
+        get: |s| text(s.acllog_len_max()),
+        parse: Some(|value| integer(value, 0, ACLLOG_LEN_LIMIT).map(Change::AcllogMaxLen)),
+    },
     Row {
         name: "appendonly",
         get: |_| text("no"),
@@ -311,6 +337,15 @@ pub(crate) fn yes_no(value: &[u8]) -> Result<bool, String> {
         b"yes" => Ok(true),
         b"no" => Ok(false),
         _ => Err("argument must be 'yes' or 'no'".to_owned()),
+    }
+}
+
+/// `allchannels`: true, or `resetchannels`.
+pub(crate) fn channels(value: &[u8]) -> Result<bool, String> {
+    match value.to_ascii_lowercase().as_slice() {
+        b"allchannels" => Ok(true),
+        b"resetchannels" => Ok(false),
+        _ => Err("argument(s) must be one of the following: allchannels, resetchannels".to_owned()),
     }
 }
 

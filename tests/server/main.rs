@@ -15,4 +15,5 @@ mod stop;
 mod tls;
 mod tools;
 mod unix_socket;
+mod users;
 mod waiting;

@@ -111,6 +111,11 @@ fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     settings
         .set(&pairs)
         .map_err(|error| Error::redis(format!("ERR {error}")))?;
+    let mut names = pairs.iter().map(|(name, _)| name);
+    if names.any(|name| name.eq_ignore_ascii_case(b"requirepass")) {
+        let password = settings.requirepass();
+        context.shared.acl.set_default_password(password.reveal());
+    }
     context.reply.ok();
     Ok(())
 }
@@ -120,6 +125,7 @@ fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), E
     context.shared.metrics.add(&context.tally.take());
     context.shared.metrics.reset();
     context.shared.store.counts.reset_lapsed_leases();
+    context.shared.acl.log.lock().reset_counts();
     context.reply.ok();
     Ok(())
 }

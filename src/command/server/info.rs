@@ -5,10 +5,11 @@
 mod counts;
 
 use super::{REDIS_VERSION, VERSION, process};
+use crate::acl::Reason;
 use crate::clients::Client;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Group, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
 use crate::core::units::SECOND;
 use crate::protocol::Arguments;
 use crate::pubsub::Kind;
@@ -22,6 +23,7 @@ pub const SPEC: Spec = Spec {
     summary: "Tell how the server stands",
     arguments: &[Argument::string("section").optional().multiple()],
     reply: "Lines of `name:value` in sections: server, clients, memory, persistence, stats, ratelimit, replication, cpu, modules, commandstats, errorstats, latencystats, cluster, keyspace. Those named; without a name, and under `default`, all but commandstats and latencystats; under `all` and `everything` all.",
+    flags: Flags::DANGEROUS,
     ..Spec::new("INFO", Group::Server, Arity::at_least(1), run)
 };
 
@@ -212,6 +214,10 @@ fn statistics(lines: &mut Lines, context: &Context<'_>) {
     let overruns = totals.overruns;
     lines.line("client_output_buffer_limit_disconnections", overruns);
     lines.line("total_error_replies", totals.errors);
+    let denied = context.shared.acl.log.lock();
+    for reason in Reason::ALL {
+        lines.line(reason.counter_name(), denied.count(reason));
+    }
 }
 
 fn rate_limit(lines: &mut Lines, context: &Context<'_>) {
