@@ -1,0 +1,26 @@
+//! Several clients of one server in process, with the manual clock, that play a script of anything.
+//!
+//! No request may panic, each gets exactly one reply, replies can be read in the client's protocol, what is counted of
+//! the keys is what a walk over them finds, nothing of a client is left when it has gone, and a snapshot brings back
+//! all that the store holds. That memory stays bounded is for the fuzzer's own limit to notice.
+
+mod frame;
+mod grammar;
+mod play;
+mod script;
+
+pub use grammar::mutate;
+pub use play::{Play, comes_back, counts_agree};
+
+/// Most lines of a script that are played, so that an input takes milliseconds.
+const LINES_MAX: usize = 200;
+
+/// Plays a script; see `script.rs` for what its lines say.
+pub fn check(script: &[u8]) {
+    let mut play = Play::new();
+    let mut room = script::Room::default();
+    for line in script.split(|&byte| byte == b'\n').take(LINES_MAX) {
+        play.act(script::act(line, play.numbers(), &mut room));
+    }
+    play.end();
+}
