@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::core::units::Span;
 use crate::password::Password;
-use crate::settings::{self, Initial, LogLevel};
+use crate::settings::{self, Fsync, Initial, Journaling, LogLevel};
 
 pub mod file;
 mod network;
@@ -122,7 +122,7 @@ pub struct Config {
     #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_PROTECTED_MODE", value_name = "yes|no", default_value = "yes", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Access")]
     pub protected_mode: bool,
 
-    /// Directory of the snapshot; it must exist and be writable
+    /// Directory of the snapshot and its journal; it must exist and be writable
     #[arg(
         long,
         env = "TOLLGATE_DIR",
@@ -139,6 +139,26 @@ pub struct Config {
     /// Seconds between snapshots, taken if something changed; 0 or '' for none, at shutdown neither
     #[arg(long, env = "TOLLGATE_SAVE", value_name = "SECONDS", default_value = "60", value_parser = |v: &str| settings::save(v.as_bytes()), help_heading = "Snapshots")]
     pub save: u64,
+
+    /// Keep a journal beside the snapshot, so that a crash loses no more than the last --journal-interval
+    #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_JOURNAL", value_name = "yes|no", default_value = "yes", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Snapshots")]
+    pub journal: bool,
+
+    /// Time between two writes to the journal, 1ms to 60s
+    #[arg(long, env = "TOLLGATE_JOURNAL_INTERVAL", value_name = "DURATION", default_value = "100ms", value_parser = |v: &str| settings::journal_interval(v.as_bytes()), help_heading = "Snapshots")]
+    pub journal_interval: Span,
+
+    /// When the disk is made to keep the journal: everysec, always (with each write), or no (as the system likes)
+    #[arg(long, env = "TOLLGATE_JOURNAL_FSYNC", value_name = "WHEN", default_value = "everysec", value_parser = |v: &str| Fsync::parse(v.as_bytes()), help_heading = "Snapshots")]
+    pub journal_fsync: Fsync,
+
+    /// Refuse commands that write, with -MISCONF, while the disk takes no snapshot or no journal
+    #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_STOP_WRITES_ON_ERROR", value_name = "yes|no", default_value = "no", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Snapshots")]
+    pub stop_writes_on_error: bool,
+    /// Most bytes of memory (units: kb, mb, gb); 0 for no bound. When it is reached limits that are nearly full go
+    /// first, and then what needs more is refused with -OOM
+    #[arg(long, env = "TOLLGATE_MAXMEMORY", value_name = "BYTES", default_value = "0", value_parser = maxmemory, help_heading = "Limits")]
+    pub maxmemory: u64,
 
     /// Databases for SELECT, 1 to 16
     #[arg(long, env = "TOLLGATE_DATABASES", value_name = "N", default_value_t = 16, value_parser = range(1, 16), help_heading = "Limits")]
@@ -249,11 +269,18 @@ impl Config {
             dir: absolute(Some(&self.dir)),
             dbfilename: self.dbfilename.clone(),
             maxclients: listening.maxclients,
+            maxmemory: self.maxmemory,
             requirepass: self.password()?,
             aclfile: absolute(self.aclfile.as_deref()),
             open_channels: self.acl_pubsub_default,
             acllog_len_max: self.acllog_max_len,
             save_seconds: self.save,
+            journal: Journaling {
+                enabled: self.journal,
+                interval: self.journal_interval,
+                fsync: self.journal_fsync,
+                stop_writes_on_error: self.stop_writes_on_error,
+            },
             loglevel: self.loglevel,
             databases: self.databases,
             timeout_seconds: self.timeout,
@@ -379,6 +406,10 @@ fn file_name(value: &str) -> Result<String, String> {
     } else {
         Err("a file name without a path; the directory is --dir".to_owned())
     }
+}
+
+fn maxmemory(value: &str) -> Result<u64, String> {
+    settings::bytes(value.as_bytes()).ok_or_else(|| "a number of bytes, such as 256mb".to_owned())
 }
 
 fn output_limit(value: &str) -> Result<u64, String> {

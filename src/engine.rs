@@ -20,8 +20,9 @@ use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
-use crate::store::{PolicyLimits, Store, Sweep};
+use crate::store::{PolicyLimits, Store, Sweep, Thinning};
 use parking_lot::{RwLock, RwLockReadGuard};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The server without its sockets.
@@ -78,6 +79,7 @@ impl Engine {
             hub: Hub::default(),
             metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
+            journal: OnceLock::new(),
             requests: Requests::default(),
         };
         Self {
@@ -127,7 +129,8 @@ impl Engine {
             }
             Ok(Step::Queue(spec)) => {
                 connection.ran_until = self.shared.clock.now();
-                let queued = dispatch::queue(connection, spec, arguments);
+                let (shared, now) = (&self.shared, connection.ran_until);
+                let queued = dispatch::queue(shared, connection, spec, arguments, now);
                 if queued.is_ok() {
                     Reply::new(output, connection.protocol).simple("QUEUED");
                 }
@@ -242,6 +245,15 @@ impl Engine {
         let mut tally = Tally::default();
         tally.writes += self.enter().run(false, release);
         shared.metrics.add(&tally);
+    }
+
+    /// Drops keys for others and makes tables smaller, see [`Store::thin`]: between commands, and not while one runs
+    /// alone.
+    pub fn thin(&self, thinning: Thinning, budget: usize) -> Thinning {
+        let shared = &self.shared;
+        self.enter().run(false, |_| {
+            shared.store.thin(thinning, budget, shared.clock.now())
+        })
     }
 
     /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.

@@ -8,7 +8,12 @@ use std::process::ExitCode;
 
 use tollgate::arguments::{self, Command, Parsed};
 use tollgate::client::{cli, ping};
+use tollgate::memory::Counting;
 use tollgate::server;
+
+/// What `maxmemory` bounds is what this has counted.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
     let Parsed {

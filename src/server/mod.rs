@@ -2,7 +2,6 @@
 //! [`crate::session::Session`].
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::core::units::Timestamp;
 use crate::engine::Engine;
+use crate::persistence::Keeper;
 use crate::session::Completion;
 use crate::settings::Settings;
 
@@ -20,6 +20,7 @@ mod bind;
 mod connection;
 mod descriptors;
 mod gate;
+mod journal;
 mod listener;
 mod policies;
 mod reload;
@@ -85,20 +86,20 @@ struct ShutdownRequest {
     answer: oneshot::Sender<Completion>,
 }
 
-/// Serves connections that come through `doors`, with snapshots at the path `snapshot`, until `stop` ends or a client
-/// says `SHUTDOWN`, takes a last snapshot, and lets the connections end.
+/// Serves connections that come through `doors`, its keys kept by `keeper`, until `stop` ends or a client says `SHUTDOWN`,
+/// takes a last snapshot, and lets the connections end.
 ///
 /// # Errors
 /// A last snapshot that failed.
 async fn serve(
     doors: Vec<Door>,
     engine: Arc<Engine>,
-    snapshot: PathBuf,
+    keeper: Arc<Keeper>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (shutdown_requests, mut requests) = mpsc::channel(1);
     let server = Arc::new(Server {
-        saver: Saver::new(engine.clone(), snapshot),
+        saver: Saver::new(engine.clone(), keeper.clone()),
         engine,
         gate: Arc::new(Gate::new()),
         shutdown_requests,
@@ -115,11 +116,14 @@ async fn serve(
         tasks.spawn(listener::accept(server.clone(), door));
     }
     tasks.spawn(background::sweep(server.engine.clone()));
+    tasks.spawn(background::thin(server.engine.clone()));
     tasks.spawn(waiting::fire(server.engine.clone(), server.gate.clone()));
     tasks.spawn(background::save(
         server.engine.clone(),
         server.saver.clone(),
     ));
+    tasks.spawn(journal::watch(server.engine.clone(), keeper.clone()));
+    let writers = journal::Writers::start(&server.engine, &keeper)?;
 
     tokio::pin!(stop);
     let result = loop {
@@ -128,7 +132,7 @@ async fn serve(
                 tell(State::Stopping);
                 let saved = last_save(&server, None).await;
                 break saved.map_err(|error| {
-                    io::Error::other(format!("the last snapshot failed: {error}"))
+                    io::Error::other(format!("what came last is not on disk: {error}"))
                 });
             }
             Some(request) = requests.recv() => match last_save(&server, request.save).await {
@@ -147,6 +151,7 @@ async fn serve(
     };
     tell(State::Stopping);
     tasks.shutdown().await;
+    drop(writers);
     server.engine.stop_waiting();
     server.gate.set(Phase::Closed);
     drop(requests);
@@ -160,14 +165,19 @@ async fn serve(
     result
 }
 
-/// Holds all commands, then saves if that is wanted: nothing that was answered is missing in it.
+/// Holds all commands, then saves if that is wanted, else writes what the journal lacks: nothing that was answered is
+/// missing in it.
 async fn last_save(server: &Server, wish: Option<bool>) -> Result<(), String> {
     tracing::info!("stopping");
     server.gate.set(Phase::Held);
     let wanted = wish.unwrap_or(server.settings().save_seconds() > 0);
     if wanted {
-        server.saver.save().await
-    } else {
-        Ok(())
+        return server.saver.save().await;
     }
+    let flushed = server.saver.flush().await;
+    if let Err(error) = &flushed {
+        tracing::error!("{error}");
+    }
+    // Whoever wants no snapshot wants it to stop.
+    if wish.is_some() { Ok(()) } else { flushed }
 }

@@ -15,13 +15,15 @@ use super::reload::Reload;
 use super::service_manager::{State, tell};
 use super::shutdown::signalled;
 use super::tls::Tls;
-use super::{descriptors, policies, serve, users};
+use super::{descriptors, journal, policies, serve, users};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config, Listening};
-use crate::core::units::{SECOND, Timestamp};
+use crate::core::units::SECOND;
 use crate::engine::Engine;
 use crate::logging;
-use crate::persistence::{self, Loaded};
+use crate::memory;
+use crate::persistence::disk::Machine;
+use crate::persistence::{Keeper, Keeping, Restored};
 use crate::settings::{LogLevel, Settings};
 use crate::store::Store;
 
@@ -95,26 +97,39 @@ async fn start(
         None => Vec::new(),
     };
 
+    memory::started();
     let path = config.snapshot_path();
+    let keeping = Keeping {
+        saves: config.save > 0,
+        journal: config.journal,
+        salt: random(),
+    };
     let loading = spawn_blocking({
         let path = path.clone();
         move || {
             let store = Store::new();
-            persistence::load(&store, &path).map(|loaded| (store, loaded))
+            Keeper::open(Arc::new(Machine), &path, keeping, &store)
+                .map(|(keeper, restored)| (store, keeper, restored))
         }
     });
-    let (store, loaded) = tokio::select! {
+    let (store, keeper, restored) = tokio::select! {
         loaded = loading => loaded.map_err(line)?.map_err(line)?,
         () = &mut stop => return Ok(End::BrokenOff),
     };
-    let not_before = loaded
-        .as_ref()
-        .map_or(Timestamp::ZERO, |loaded| loaded.taken_at);
     let clock = match config.clock {
-        ClockKind::System => Clock::system(not_before),
-        ClockKind::Manual => Clock::manual(not_before),
+        ClockKind::System => Clock::system(restored.until),
+        ClockKind::Manual => Clock::manual(restored.until),
     };
     let engine = Arc::new(Engine::with_store(clock, settings, store));
+    let keeper = Arc::new(keeper);
+    if let Some(journal) = keeper.journal() {
+        // Nobody else has set it.
+        let _ = engine.shared.journal.set(journal.status());
+    }
+    // A disk that is full does not stop the start: it is told, and tried again.
+    let shared = &engine.shared;
+    let now = || shared.clock.now();
+    let _ = keeper.begin(&shared.store, &now, journal::flushing(&shared.settings));
     let policies_read = policies.len();
     engine.set_policies(policies).ok_or(TOO_MANY_POLICIES)?;
     let users = match &config.aclfile {
@@ -124,7 +139,8 @@ async fn start(
 
     // Nobody can connect before there is somebody to answer.
     let doors = reserved.open(config.tcp_backlog).map_err(line)?;
-    announce(&engine, &ways, &path, loaded.as_ref());
+    announce(&engine, &ways, &path, &restored);
+    warn_of_memory(&engine);
     if policies_read > 0 {
         tracing::info!(policies = policies_read, "policies read from the file");
     }
@@ -140,7 +156,7 @@ async fn start(
     }
     tell(State::Ready);
     tokio::spawn(reload(config, &engine, tls).at_each(hangup));
-    serve(doors, engine, path, stop).await.map_err(line)?;
+    serve(doors, engine, keeper, stop).await.map_err(line)?;
     Ok(End::Stopped)
 }
 
@@ -219,7 +235,7 @@ fn check_directory(config: &Config) -> Result<(), String> {
             ));
         }
     }
-    if config.save == 0 {
+    if config.save == 0 && !config.journal {
         return Ok(());
     }
     let probe = config.dir.join(format!(
@@ -229,27 +245,44 @@ fn check_directory(config: &Config) -> Result<(), String> {
     ));
     fs::write(&probe, b"")
         .and_then(|()| fs::remove_file(&probe))
-        .and_then(|()| persistence::remove_leftovers(&config.snapshot_path()))
-        .map(drop)
         .map_err(|error| {
-            format!("cannot write to the directory {directory}: {error}; make it writable, see --dir, or switch snapshots off with --save 0")
+            format!("cannot write to the directory {directory}: {error}; make it writable, see --dir, or switch off what is written there with --save 0 --journal no")
         })
 }
 
+/// A number that nobody can guess.
+fn random() -> u64 {
+    let mut bytes = [0; 8];
+    // Without randomness from the system it is zero.
+    let _ = getrandom::fill(&mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
+/// What is in use at start, keys of a snapshot included, may be above the bound: they are loaded all the same.
+fn warn_of_memory(engine: &Engine) {
+    let (bound, used_bytes) = (engine.shared.settings.maxmemory(), memory::used_bytes());
+    if bound > 0 && used_bytes > bound {
+        tracing::warn!(
+            used_bytes,
+            startup_bytes = memory::startup_bytes(),
+            maxmemory = bound,
+            "more memory is in use than maxmemory: limits that are nearly full go, new keys are refused"
+        );
+    }
+}
+
 /// The first line of the log. Tests and scripts wait for it and read the addresses out of it.
-fn announce(engine: &Engine, ways: &Ways, path: &Path, loaded: Option<&Loaded>) {
+fn announce(engine: &Engine, ways: &Ways, path: &Path, restored: &Restored) {
     let settings = &engine.shared.settings;
     let list = |addresses: &[SocketAddr]| {
         let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
         Some(list.join(",")).filter(|list| !list.is_empty())
     };
-    let found = match loaded {
-        None => "nothing, there is no snapshot yet".to_owned(),
-        Some(loaded) => format!(
-            "{} keys of {} s ago",
-            loaded.keys,
-            engine.shared.clock.now().since(loaded.taken_at) / SECOND
-        ),
+    let found = if restored.is_something() {
+        let ago_s = engine.shared.clock.now().since(restored.until) / SECOND;
+        format!("{} keys of {ago_s} s ago", restored.keys)
+    } else {
+        "nothing, there is no snapshot yet".to_owned()
     };
     let protection = match (
         engine.shared.acl.requires_login(),
@@ -272,6 +305,22 @@ fn announce(engine: &Engine, ways: &Ways, path: &Path, loaded: Option<&Loaded>) 
         protection,
         "ready"
     );
+    let journal = &restored.journal;
+    if journal.batches > 0 {
+        tracing::info!(
+            batches = journal.batches,
+            records = journal.records,
+            bytes = journal.bytes,
+            "journal read"
+        );
+    }
+    if journal.torn_bytes > 0 {
+        let bytes = journal.torn_bytes;
+        tracing::warn!(
+            bytes,
+            "the last write to the journal was broken off, and does not count"
+        );
+    }
     let everywhere = ways.all().any(|address| !address.ip().is_loopback());
     if everywhere && !engine.shared.acl.requires_login() {
         tracing::warn!(

@@ -1,6 +1,6 @@
 //! The file of users.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 
 use crate::acl;
 use crate::engine::Engine;
-use crate::persistence;
+use crate::persistence::{self, disk::Machine};
 use crate::session::Completion;
 
 /// Largest file of users: as many as there may be, with some hundred bytes of rules each.
@@ -84,7 +84,7 @@ pub(super) fn load(engine: &Engine, file: &Path) -> Result<usize, String> {
 /// One line that says what failed; the file is as it was.
 pub(super) fn save(engine: &Engine, file: &Path) -> Result<(), String> {
     let text = acl::write(&engine.shared.acl.all());
-    let saved = persistence::replace(file, |mut file| file.write_all(&text));
+    let saved = persistence::replace(&Machine, file, |file| file.append(&text));
     saved.map_err(|error| {
         let (file, step, source) = (file.display(), error.step.doing(), error.source);
         format!("the users were not saved to {file}: {step} failed: {source}")

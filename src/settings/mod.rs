@@ -13,17 +13,21 @@ use parking_lot::{Mutex, RwLock};
 use crate::core::units::{DAY, Span};
 use crate::password::Password;
 
+mod journal;
 mod level;
 mod table;
+mod values;
 
+pub(crate) use journal::interval as journal_interval;
+pub use journal::{Fsync, JournalSettings, Journaling};
 pub use level::LogLevel;
 pub use table::SetError;
-pub(crate) use table::{
+use table::{Change, ROWS, find};
+pub(crate) use values::{
     ACLLOG_LEN_LIMIT, BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
     PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, bytes, channels, max_pause, save,
     slower_than, yes_no,
 };
-use table::{Change, ROWS, find};
 
 /// What was given at start; see [`Settings::new`]. [`Default`] is what the server does without flags.
 #[derive(Clone, Debug)]
@@ -54,6 +58,8 @@ pub struct Initial {
     pub dbfilename: String,
     /// Most connections at a time.
     pub maxclients: u64,
+    /// Most bytes of memory, 0 for no bound.
+    pub maxmemory: u64,
     /// Password of the default user.
     pub requirepass: Password,
     /// The file of users; empty for none.
@@ -64,6 +70,8 @@ pub struct Initial {
     pub acllog_len_max: u64,
     /// Seconds between automatic snapshots, 0 for none.
     pub save_seconds: u64,
+    /// The journal.
+    pub journal: Journaling,
     /// How much is logged.
     pub loglevel: LogLevel,
     /// Databases for `SELECT`, 1 to 16.
@@ -108,11 +116,13 @@ impl Default for Initial {
             dir: ".".to_owned(),
             dbfilename: "tollgate.snapshot".to_owned(),
             maxclients: 10_000,
+            maxmemory: 0,
             requirepass: Password::default(),
             aclfile: String::new(),
             open_channels: false,
             acllog_len_max: 128,
             save_seconds: 60,
+            journal: Journaling::default(),
             loglevel: LogLevel::Info,
             databases: 16,
             timeout_seconds: 0,
@@ -138,10 +148,13 @@ type MaxclientsHook = Box<dyn Fn(u64) -> Result<(), String> + Send + Sync>;
 pub struct Settings {
     fixed: Initial,
     maxclients: AtomicU64,
+    maxmemory: AtomicU64,
     requirepass: RwLock<Password>,
     open_channels: AtomicBool,
     acllog_len_max: AtomicU64,
     save_seconds: AtomicU64,
+    /// Those of the journal.
+    pub journal: JournalSettings,
     loglevel: Mutex<LogLevel>,
     timeout_seconds: AtomicU64,
     tcp_keepalive_seconds: AtomicU64,
@@ -163,10 +176,12 @@ impl Settings {
     pub fn new(initial: Initial) -> Self {
         Self {
             maxclients: initial.maxclients.into(),
+            maxmemory: initial.maxmemory.into(),
             requirepass: RwLock::new(initial.requirepass.clone()),
             open_channels: initial.open_channels.into(),
             acllog_len_max: initial.acllog_len_max.into(),
             save_seconds: initial.save_seconds.into(),
+            journal: JournalSettings::new(initial.journal),
             loglevel: Mutex::new(initial.loglevel),
             timeout_seconds: initial.timeout_seconds.into(),
             tcp_keepalive_seconds: initial.tcp_keepalive_seconds.into(),
@@ -221,6 +236,11 @@ impl Settings {
     /// Most connections at a time.
     pub fn maxclients(&self) -> u64 {
         self.maxclients.load(Relaxed)
+    }
+
+    /// Most bytes of memory, 0 for no bound.
+    pub fn maxmemory(&self) -> usize {
+        usize::try_from(self.maxmemory.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// The password that the default user was given here.
@@ -349,10 +369,14 @@ impl Settings {
     fn apply(&self, change: Change) {
         match change {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
+            Change::Maxmemory(bytes) => self.maxmemory.store(bytes, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
             Change::OpenChannels(open) => self.open_channels.store(open, Relaxed),
             Change::AcllogMaxLen(most) => self.acllog_len_max.store(most, Relaxed),
             Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
+            Change::JournalInterval(span) => self.journal.set_interval(span),
+            Change::JournalFsync(fsync) => self.journal.set_fsync(fsync),
+            Change::StopWritesOnError(stop) => self.journal.set_stop_writes_on_error(stop),
             Change::Timeout(seconds) => {
                 self.timeout_seconds.store(seconds, Relaxed);
                 if let Some(hook) = &*self.timeout_hook.lock() {

@@ -7,6 +7,7 @@ mod config;
 mod connections;
 mod harness;
 mod limits;
+mod memory;
 mod monitor;
 mod pubsub;
 mod signals;

@@ -84,6 +84,7 @@ fn rename(
             Err(NO_SUCH_KEY)
         };
     }
+    let new = to;
     let move_value = |slots: &mut [Option<Plain>]| {
         let [from, to] = slots else {
             return Ok(false);
@@ -93,6 +94,7 @@ fn rename(
         }
         let free = overwrite || to.is_none();
         if free {
+            store.touched.moves_to(database, new);
             *to = from.take();
         }
         Ok(free)
