@@ -69,9 +69,19 @@ fn change_script(one: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     }
 }
 
+/// What it says of bytes changes byte by byte, a script as scripts do.
+fn change_journal(one: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
+    fuzz::journal::mutate(one, random).unwrap_or_else(|| random.changed(one, other))
+}
+
 #[test]
 fn kept_bytes_are_scanned() {
     play_kept("scanner", fuzz::scanner::check);
+}
+
+#[test]
+fn kept_journals_are_read_or_refused() {
+    play_kept("journal", fuzz::journal::check);
 }
 
 #[test]
@@ -87,6 +97,11 @@ fn kept_snapshots_are_loaded_or_refused() {
 #[test]
 fn changed_bytes_are_scanned() {
     play_changed("scanner", fuzz::scanner::check, change_bytes);
+}
+
+#[test]
+fn changed_journals_are_read_or_refused() {
+    play_changed("journal", fuzz::journal::check, change_journal);
 }
 
 #[test]

@@ -15,6 +15,15 @@ pub struct Holdings {
 }
 
 impl Holdings {
+    /// Whatever the last number given was.
+    #[allow(dead_code, reason = "not every test compares journals")]
+    pub fn without_numbers(self) -> Self {
+        Self {
+            last_number: 0,
+            ..self
+        }
+    }
+
     pub fn of(store: &Store, now: Timestamp) -> Self {
         let mut keys = Vec::new();
         for database in 0..DATABASES_MAX {

@@ -1,8 +1,10 @@
 //! What the fuzz targets check, as plain functions: each takes an input and panics if a promise does not hold.
 //! `tests/fuzz_corpus.rs` calls them with every input that is kept.
 
+mod disk;
 #[path = "../../support/holdings.rs"]
 mod holdings;
+pub mod journal;
 mod random;
 pub mod scanner;
 pub mod session;

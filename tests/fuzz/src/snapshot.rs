@@ -11,7 +11,7 @@ use tollgate::persistence::snapshot;
 use tollgate::store::Store;
 
 /// When snapshots of nothing but records were taken: where the manual clock starts.
-const TAKEN_AT_NS: u64 = 1_700_000_000_000_000_000;
+pub const TAKEN_AT_NS: u64 = 1_700_000_000_000_000_000;
 
 /// Keys and tickets that are used, so that an input takes milliseconds.
 const USED_MAX: usize = 8;
@@ -74,7 +74,10 @@ fn records(bytes: &[u8]) {
     while !rest.is_empty()
         && let Ok(record) = codec::decode(&mut rest)
     {
-        found.push(record);
+        // In a journal only.
+        if !matches!(record, Record::Gone(_)) {
+            found.push(record);
+        }
     }
     if found.is_empty() {
         return;
@@ -95,7 +98,8 @@ fn records(bytes: &[u8]) {
     file(&bytes);
 }
 
-fn encode(record: &Record, out: &mut Vec<u8>) {
+/// Appends a record.
+pub fn encode(record: &Record, out: &mut Vec<u8>) {
     match record {
         Record::Key {
             database,
@@ -115,6 +119,8 @@ fn encode(record: &Record, out: &mut Vec<u8>) {
             id,
             remembered,
         } => codec::encode_answer(out, *database, key, id, remembered),
+        Record::JournalFrom(generation) => codec::encode_journal_from(out, *generation),
+        Record::Gone(gone) => codec::encode_gone(out, gone),
     }
 }
 
@@ -159,7 +165,7 @@ RL.SETTLE KEY NUMBER 5
 RL.CANCEL KEY NUMBER";
 
 /// It can be saved and loaded again, and whatever is done to it nothing overflows.
-fn used(store: Store, taken_at: Timestamp) {
+pub fn used(store: Store, taken_at: Timestamp) {
     session::counts_agree(&store);
     session::comes_back(&store, taken_at);
     let mut keys = Vec::new();

@@ -18,9 +18,13 @@ const LINES_MAX: usize = 200;
 /// Plays a script; see `script.rs` for what its lines say.
 pub fn check(script: &[u8]) {
     let mut play = Play::new();
-    let mut room = script::Room::default();
-    for line in script.split(|&byte| byte == b'\n').take(LINES_MAX) {
-        play.act(script::act(line, play.numbers(), &mut room));
-    }
+    lines(script)
+        .take(LINES_MAX)
+        .for_each(|line| play.line(line));
     play.end();
+}
+
+/// The lines of a script.
+pub fn lines(script: &[u8]) -> impl Iterator<Item = &[u8]> {
+    script.split(|&byte| byte == b'\n')
 }

@@ -2,7 +2,7 @@
 
 use super::super::holdings::Holdings;
 use super::frame::{self, Dialect, Frame};
-use super::script::{Act, CLIENTS, Deed};
+use super::script::{self, Act, CLIENTS, Deed, Room};
 use bytes::BytesMut;
 use std::collections::VecDeque;
 use std::io::Cursor;
@@ -56,7 +56,9 @@ struct Peer {
 pub struct Play {
     engine: Arc<Engine>,
     peers: [Option<Peer>; CLIENTS],
+    /// Large numbers that were replied, the last one first.
     numbers: VecDeque<i64>,
+    room: Room,
 }
 
 impl Play {
@@ -76,12 +78,18 @@ impl Play {
             engine: Arc::new(engine),
             peers: Default::default(),
             numbers: VecDeque::new(),
+            room: Room::default(),
         }
     }
 
-    /// Large numbers that were replied, the last one first.
-    pub fn numbers(&self) -> impl Iterator<Item = i64> {
-        self.numbers.iter().copied()
+    /// What it holds.
+    pub fn store(&self) -> &Store {
+        &self.engine.shared.store
+    }
+
+    /// The time on its clock.
+    pub fn now(&self) -> Timestamp {
+        self.engine.shared.clock.now()
     }
 
     /// A client sends a request.
@@ -90,16 +98,17 @@ impl Play {
         self.settle();
     }
 
-    /// Does what a line says.
-    pub fn act(&mut self, act: Act) {
-        match act.deed {
-            Deed::Send(words) => self.send(act.client, &array(&words)),
+    /// Does what a line of a script says.
+    pub fn line(&mut self, line: &[u8]) {
+        let Act { client, deed } = script::act(line, &self.numbers, &mut self.room);
+        match deed {
+            Deed::Send(words) => self.send(client, &array(&words)),
             Deed::Hold(words) => {
                 let mut bytes = array(&words);
-                self.peer(act.client).held.append(&mut bytes);
+                self.peer(client).held.append(&mut bytes);
             }
-            Deed::Raw(bytes) => self.send(act.client, &bytes),
-            Deed::Break => self.part(act.client),
+            Deed::Raw(bytes) => self.send(client, &bytes),
+            Deed::Break => self.part(client),
         }
         self.settle();
     }
@@ -222,7 +231,7 @@ pub fn counts_agree(store: &Store) {
 /// A snapshot brings back everything.
 pub fn comes_back(store: &Store, now: Timestamp) {
     let mut bytes = Vec::new();
-    let saved = snapshot::write(store, now, &mut bytes).expect("memory takes it");
+    let saved = snapshot::write(store, now, 1, &mut bytes).expect("memory takes it");
     let other = Store::new();
     let loaded = snapshot::fill(&other, Cursor::new(&bytes)).expect("it was just written");
     assert_eq!((loaded.taken_at, loaded.keys), (now, saved.keys));

@@ -10,6 +10,8 @@
 //! Any other line is bytes that client 0 sends, with CR LF behind. In all of them `%0d` is a byte, `%{70000}` stands for so
 //! many letters; a word `$0` is the last large number that somebody was replied (a ticket or a lease), `$1` the one before.
 
+use std::collections::VecDeque;
+
 /// Clients at most.
 pub const CLIENTS: usize = 4;
 
@@ -46,7 +48,7 @@ impl Default for Room {
 }
 
 /// What a line says; `numbers` are those that were replied, the last one first.
-pub fn act(line: &[u8], numbers: impl Iterator<Item = i64>, room: &mut Room) -> Act {
+pub fn act(line: &[u8], numbers: &VecDeque<i64>, room: &mut Room) -> Act {
     let whole = || Act {
         client: 0,
         deed: Deed::Raw([line, b"\r\n"].concat()),
@@ -54,10 +56,9 @@ pub fn act(line: &[u8], numbers: impl Iterator<Item = i64>, room: &mut Room) -> 
     let [digit @ b'0'..b'4', kind, rest @ ..] = line else {
         return whole();
     };
-    let numbers: Vec<i64> = numbers.collect();
     let deed = match kind {
-        b' ' => Deed::Send(words(rest, &numbers, room)),
-        b'+' => Deed::Hold(words(rest, &numbers, room)),
+        b' ' => Deed::Send(words(rest, numbers, room)),
+        b'+' => Deed::Hold(words(rest, numbers, room)),
         b'<' => Deed::Raw(spelled(rest, room)),
         b'!' => Deed::Break,
         _ => return whole(),
@@ -68,7 +69,7 @@ pub fn act(line: &[u8], numbers: impl Iterator<Item = i64>, room: &mut Room) -> 
     }
 }
 
-fn words(text: &[u8], numbers: &[i64], room: &mut Room) -> Vec<Vec<u8>> {
+fn words(text: &[u8], numbers: &VecDeque<i64>, room: &mut Room) -> Vec<Vec<u8>> {
     let words = text.split(|&byte| byte == b' ');
     words
         .map(|word| match word {
