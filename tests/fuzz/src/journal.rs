@@ -3,16 +3,15 @@
 use super::disk::MemoryDisk;
 use super::holdings::Holdings;
 use super::random::Random;
-use super::session::{self, Play};
+use super::session::{self, Play, settled};
 use super::snapshot;
-use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 use tollgate::core::units::Timestamp;
 use tollgate::persistence::input::Input;
 use tollgate::persistence::journal::Flushing;
 use tollgate::persistence::{Keeper, Keeping, codec};
-use tollgate::store::{DATABASES_MAX, Store};
+use tollgate::store::Store;
 
 /// The name of the snapshot, and of the first generation beside it.
 const SNAPSHOT: &str = "s";
@@ -66,7 +65,7 @@ fn open(disk: &MemoryDisk) -> Option<(Keeper, Store, Timestamp)> {
         Ok((keeper, restored)) => Some((keeper, store, restored.until)),
         Err(error) => {
             // The snapshot was read already; numbers that it knows of are not given again.
-            let held = Holdings::of(&store, Timestamp::ZERO).without_numbers();
+            let held = Holdings::of(&store, Timestamp::ZERO).as_journaled();
             assert_eq!(held, Holdings::default(), "{error}");
             None
         }
@@ -94,24 +93,6 @@ fn goes_on(keeper: &Keeper, store: &Store, disk: &MemoryDisk, now: Timestamp) {
     flushed.expect("memory takes it");
     let (_, again, _) = open(&disk.copy()).expect("it was just written");
     assert_eq!(settled(&again, now), settled(store, now));
-}
-
-/// What a store holds, worked in what has come due, numbers aside: the journal says that more were given.
-fn settled(store: &Store, now: Timestamp) -> Holdings {
-    let mut bytes = Vec::new();
-    tollgate::persistence::snapshot::write(store, now, 1, &mut bytes).expect("memory takes it");
-    let copy = Store::new();
-    tollgate::persistence::snapshot::fill(&copy, Cursor::new(bytes)).expect("it was just written");
-    for database in 0..DATABASES_MAX {
-        let mut keys = Vec::new();
-        for shard in 0..copy.shards() {
-            copy.for_each_in(database, shard, |key, _| keys.push(key.clone()));
-        }
-        for key in keys {
-            copy.with_value(database, key.as_bytes(), now, |_| ());
-        }
-    }
-    Holdings::of(&copy, now).without_numbers()
 }
 
 /// The same file with the checksums, marks, numbers and places that it should have, as far as it is one.

@@ -6,6 +6,7 @@ use redis_protocol::resp3::types::OwnedFrame as Resp3Frame;
 /// One reply or message, as far as is looked at.
 #[derive(Debug)]
 pub enum Frame {
+    Error,
     Text(Vec<u8>),
     Integer(i64),
     Array(Vec<Frame>),
@@ -62,7 +63,8 @@ fn from_resp2(frame: Resp2Frame) -> Frame {
         Resp2Frame::SimpleString(text) | Resp2Frame::BulkString(text) => Frame::Text(text),
         Resp2Frame::Integer(number) => Frame::Integer(number),
         Resp2Frame::Array(frames) => Frame::Array(frames.into_iter().map(from_resp2).collect()),
-        Resp2Frame::Error(_) | Resp2Frame::Null => Frame::Other,
+        Resp2Frame::Error(_) => Frame::Error,
+        Resp2Frame::Null => Frame::Other,
     }
 }
 
@@ -73,6 +75,7 @@ fn from_resp3(frame: Resp3Frame) -> Frame {
             Frame::Text(data)
         }
         Resp3Frame::Number { data, .. } => Frame::Integer(data),
+        Resp3Frame::SimpleError { .. } => Frame::Error,
         Resp3Frame::Array { data, .. } => Frame::Array(list(data)),
         Resp3Frame::Push { data, .. } => Frame::Push(list(data)),
         Resp3Frame::Map { data, .. } => {
@@ -107,6 +110,11 @@ impl Frame {
             },
             _ => b"",
         }
+    }
+
+    /// True for an error.
+    pub const fn is_error(&self) -> bool {
+        matches!(self, Self::Error)
     }
 
     /// True for what others have sent to a connection that subscribes, or monitors.

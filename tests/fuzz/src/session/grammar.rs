@@ -206,7 +206,12 @@ fn line(random: &mut Random) -> Vec<u8> {
         }
     };
     let kind = if random.once_in(8) { '+' } else { ' ' };
-    format!("{client}{kind}{words}").into()
+    let asked = if random.once_in(30) {
+        "COMMAND GETKEYS "
+    } else {
+        ""
+    };
+    format!("{client}{kind}{asked}{words}").into()
 }
 
 /// A call of a known script in which the number of keys is right; most of what they take is numbers.
