@@ -59,6 +59,7 @@ pub(super) async fn thin(engine: Arc<Engine>) {
     let mut thinning = Thinning::default();
     let mut warned = false;
     loop {
+        memory::look_outside();
         if !room::is_over(&engine.shared) {
             warned = false;
             sleep(THIN_REST).await;

@@ -133,7 +133,7 @@ async fn start(
     let policies_read = policies.len();
     engine.set_policies(policies).ok_or(TOO_MANY_POLICIES)?;
     let users = match &config.aclfile {
-        Some(file) => users::load(&engine, file)?,
+        Some(file) => users::load_at_start(&engine, file)?,
         None => 0,
     };
 
@@ -156,6 +156,8 @@ async fn start(
     }
     tell(State::Ready);
     tokio::spawn(reload(config, &engine, tls).at_each(hangup));
+    // Never freed: at the end the system takes the memory back at once, and key by key it takes seconds.
+    std::mem::forget(engine.clone());
     serve(doors, engine, keeper, stop).await.map_err(line)?;
     Ok(End::Stopped)
 }
@@ -178,12 +180,6 @@ fn reload(config: &Config, engine: &Arc<Engine>, tls: Option<Arc<Tls>>) -> Reloa
             let count = read.len();
             let changed = engine.set_policies(read).ok_or(TOO_MANY_POLICIES)?;
             Ok(format!("{count}, of which {changed} have changed"))
-        });
-    }
-    if let Some(file) = config.aclfile.clone() {
-        let engine = engine.clone();
-        reload.add("users", move || {
-            users::load(&engine, &file).map(|users| users.to_string())
         });
     }
     reload

@@ -288,12 +288,6 @@ impl Store {
         }
     }
 
-    /// True if the key has a place in its table, also if it has gone by itself and nobody has noticed.
-    pub fn holds(&self, database: u8, key: &[u8]) -> bool {
-        let shards = self.existing(database);
-        shards.is_some_and(|shards| shards.read(key, |value| value.is_some()))
-    }
-
     /// Removes a key; true if it existed at `now`.
     pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
         self.remove_then(database, key, now, |_| {})
