@@ -101,6 +101,10 @@ impl DiskFile for MemoryFile {
         Ok(())
     }
 
+    fn is_there(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
     fn truncate(&self, length: u64) -> io::Result<()> {
         lock(&self.0).truncate(length as usize);
         Ok(())

@@ -22,7 +22,7 @@ const HEAD_BYTES: usize = 49;
 const MARK: [u8; 4] = [0xb7, b'P', b'T', 0x1d];
 
 /// Lines of a script that are played, each with a batch of its own.
-const LINES_MAX: usize = 40;
+const LINES_MAX: usize = 20;
 
 /// The first byte says what the rest is: `f` for a file, also with its checksums set right; `r` for the records of one; anything
 /// else for what happens to the journal of a script, which follows.

@@ -84,8 +84,14 @@ impl Play {
         self.engine.shared.clock.now()
     }
 
-    /// A client sends a request. One that only reads, or is refused, changes nothing.
+    /// A client sends a request.
     pub fn request(&mut self, client: usize, words: &[Vec<u8>]) {
+        self.send(client, &array(words));
+        self.settle();
+    }
+
+    /// A client sends a request. One that only reads, or is refused, changes nothing.
+    fn watched_request(&mut self, client: usize, words: &[Vec<u8>]) {
         let is_alone = self.peer(client).is_idle();
         let slices: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         let request = OwnedArguments::from_slices(&slices);
@@ -111,7 +117,7 @@ impl Play {
     pub fn line(&mut self, line: &[u8]) {
         let Act { client, deed } = script::act(line, &self.numbers, &mut self.room);
         match deed {
-            Deed::Send(words) => return self.request(client, &words),
+            Deed::Send(words) => return self.watched_request(client, &words),
             Deed::Hold(words) => {
                 let mut bytes = array(&words);
                 self.peer(client).held.append(&mut bytes);
