@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client::arguments::{CliArguments, PingArguments};
+use crate::client::bench::arguments::BenchArguments;
 use crate::config::{Config, Secret};
 
 const ABOUT: &str =
@@ -41,6 +42,8 @@ pub enum Command {
     Ping(PingArguments),
     /// Send commands to a server: one, or those typed, or those on standard input
     Cli(CliArguments),
+    /// Put a load on a server, of any command, and tell how fast it answers
+    Bench(Box<BenchArguments>),
     /// Print the version
     Version,
 }

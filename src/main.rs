@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
 use tollgate::arguments::{self, Command, Parsed};
-use tollgate::client::{cli, ping};
+use tollgate::client::{bench, cli, ping};
 use tollgate::server;
 
 fn main() -> ExitCode {
@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             true
         }),
         Some(Command::Cli(arguments)) => cli::run(arguments),
+        Some(Command::Bench(arguments)) => bench::run(arguments),
         Some(Command::Version) => {
             say(concat!("tollgate ", env!("CARGO_PKG_VERSION"), "\n"));
             Ok(true)

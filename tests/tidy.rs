@@ -74,7 +74,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "clients", "command", "core", "engine", "metrics", "protocol",
         ],
     ),
-    ("client", &["config", "core", "password", "protocol"]),
+    (
+        "client",
+        &["clock", "config", "core", "password", "protocol"],
+    ),
     ("arguments", &["client", "config", "settings"]),
     ("logging", &["config", "settings"]),
     (

@@ -1,4 +1,4 @@
-//! Flags of `tollgate ping` and `tollgate cli`.
+//! Flags of `tollgate ping` and `tollgate cli`, and what `tollgate bench` has in common with them.
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::connection::Login;
+use super::stream::Address;
 use crate::config::{self, BindAddresses, ConfigError, DEFAULT_PORT, Secret};
 use crate::core::number;
 use crate::password::Password;
@@ -24,6 +26,14 @@ pub struct Target {
     #[arg(short, long, env = "TOLLGATE_PORT", default_value_t = DEFAULT_PORT, value_parser = config::port)]
     pub port: u16,
 
+    /// Unix socket of the server, instead of a host and a port
+    #[arg(short, long, env = "TOLLGATE_SOCKET", value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// User who logs in, if not the default one
+    #[arg(long, env = "TOLLGATE_USER", value_name = "NAME")]
+    pub user: Option<String>,
+
     /// Password. Other users of this machine may see flags: prefer TOLLGATE_REQUIREPASS or REDISCLI_AUTH
     #[arg(short = 'a', long = "password", visible_aliases = ["pass", "requirepass"], env = "TOLLGATE_REQUIREPASS", value_name = "PASSWORD", default_value = "", hide_default_value = true, hide_env_values = true, value_parser = config::secret)]
     pub password: Secret,
@@ -38,8 +48,15 @@ pub struct Target {
 }
 
 impl Target {
-    /// The host to dial.
-    pub fn host(&self) -> String {
+    /// Where to connect to.
+    pub fn address(&self) -> Address {
+        match &self.socket {
+            Some(path) => Address::Unix(path.clone()),
+            None => Address::Tcp(self.host(), self.port),
+        }
+    }
+
+    fn host(&self) -> String {
         let bound = || {
             std::env::var("TOLLGATE_BIND")
                 .ok()
@@ -49,11 +66,18 @@ impl Target {
         dialable(named.unwrap_or_else(|| "127.0.0.1".to_owned()))
     }
 
-    /// The password to give.
+    /// The name and password to give.
     ///
     /// # Errors
     /// As [`config::Config::password`].
-    pub fn password(&self) -> Result<Password, ConfigError> {
+    pub fn login(&self) -> Result<Login, ConfigError> {
+        Ok(Login {
+            user: self.user.clone(),
+            password: self.password()?,
+        })
+    }
+
+    fn password(&self) -> Result<Password, ConfigError> {
         let from_redis = || {
             std::env::var("REDISCLI_AUTH")
                 .map(Secret)
@@ -117,7 +141,7 @@ pub struct CliArguments {
     pub words: Vec<OsString>,
 }
 
-fn timeout(value: &str) -> Result<Duration, String> {
+pub(crate) fn timeout(value: &str) -> Result<Duration, String> {
     let span = number::duration(value.as_bytes()).filter(|span| span.as_ns() > 0);
     let span = span.ok_or_else(|| "a duration above zero, such as 500ms or 2s".to_owned())?;
     Ok(Duration::from_nanos(span.as_ns()))

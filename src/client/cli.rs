@@ -8,7 +8,7 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use super::arguments::CliArguments;
-use super::connection::{ClientError, Connection};
+use super::connection::{ClientError, Connection, Login};
 use super::print::{Style, print};
 use super::reply::{Reply, error_text};
 use crate::password::Password;
@@ -29,13 +29,13 @@ Type a command and its arguments; quote what holds spaces: \"a b\" or 'a b'.
 /// # Errors
 /// A line that says why there is no reply.
 pub fn run(arguments: &CliArguments) -> Result<bool, String> {
-    let password = arguments
+    let login = arguments
         .target
-        .password()
+        .login()
         .map_err(|error| error.to_string())?;
     let mut client = Client {
         arguments,
-        password,
+        login,
         connection: None,
         database: arguments.database,
         resp3: arguments.resp3,
@@ -62,7 +62,7 @@ pub fn run(arguments: &CliArguments) -> Result<bool, String> {
 
 struct Client<'a> {
     arguments: &'a CliArguments,
-    password: Password,
+    login: Login,
     connection: Option<Connection>,
     database: u64,
     resp3: bool,
@@ -73,9 +73,9 @@ impl Client<'_> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                let target = &self.arguments.target;
-                let mut connection = Connection::open(&target.host(), target.port, None)?;
-                match connection.prepare(&self.password, self.resp3, self.database) {
+                let address = self.arguments.target.address();
+                let mut connection = Connection::open(&address, None)?;
+                match connection.prepare(&self.login, self.resp3, self.database) {
                     // As redis-cli: say so and go on, the user may know what to type next.
                     Err(ClientError::Refused(text)) => {
                         eprintln!("tollgate: the server says: {text}")
@@ -149,7 +149,13 @@ impl Client<'_> {
             [command] if command.eq_ignore_ascii_case(b"QUIT") => self.connection = None,
             [command, rest @ ..] if command.eq_ignore_ascii_case(b"AUTH") => {
                 let given = rest.last().and_then(|word| Password::new(word).ok());
-                self.password = given.unwrap_or_default();
+                self.login = Login {
+                    user: match rest {
+                        [user, _] => String::from_utf8(user.clone()).ok(),
+                        _ => None,
+                    },
+                    password: given.unwrap_or_default(),
+                };
             }
             _ => {}
         }
@@ -237,11 +243,7 @@ impl Client<'_> {
         if self.connection.is_none() {
             return "not connected> ".to_owned();
         }
-        let address = format!(
-            "{}:{}",
-            self.arguments.target.host(),
-            self.arguments.target.port
-        );
+        let address = self.arguments.target.address();
         if self.database == 0 {
             format!("{address}> ")
         } else {
@@ -251,7 +253,7 @@ impl Client<'_> {
 }
 
 /// The words of a line, quoted as in an inline request (and so as in redis-cli).
-fn split(line: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+pub(super) fn split(line: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     // A leading star would announce an array to the scanner; a blank before it does not.
     let line = [b" ", line.trim_ascii_end(), b"\n"].concat();
     match Scanner::new().scan(&line, &RequestLimits::AUTHENTICATED) {

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use redis_protocol::resp2;
 use redis_protocol::resp2::types::{OwnedFrame, Resp2Frame};
 
 use super::reply::{Reply, Scanner, error_text};
+use super::stream::{Address, Stream};
 use crate::password::Password;
 
 /// Why there is no reply.
@@ -60,9 +60,18 @@ impl From<io::Error> for ClientError {
     }
 }
 
+/// Who logs in.
+#[derive(Clone, Debug, Default)]
+pub struct Login {
+    /// The user's name; `None` for the default one.
+    pub user: Option<String>,
+    /// The password. Nobody logs in without a name and a password.
+    pub password: Password,
+}
+
 /// A connection to a server.
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     input: Vec<u8>,
     scanner: Scanner,
 }
@@ -72,38 +81,28 @@ impl Connection {
     ///
     /// # Errors
     /// [`ClientError::Unreachable`] with the last address's reason.
-    pub fn open(host: &str, port: u16, timeout: Option<Duration>) -> Result<Self, ClientError> {
-        let unreachable = |error| ClientError::Unreachable(format!("{host}:{port}"), error);
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-        for address in (host, port).to_socket_addrs().map_err(unreachable)? {
-            let stream = match timeout {
-                Some(timeout) => TcpStream::connect_timeout(&address, timeout),
-                None => TcpStream::connect(address),
-            };
-            match stream {
-                Ok(stream) => {
-                    stream.set_nodelay(true)?;
-                    stream.set_read_timeout(timeout)?;
-                    stream.set_write_timeout(timeout)?;
-                    return Ok(Self {
-                        stream,
-                        input: Vec::new(),
-                        scanner: Scanner::default(),
-                    });
-                }
-                Err(error) => last = error,
-            }
-        }
-        Err(unreachable(last))
+    pub fn open(address: &Address, timeout: Option<Duration>) -> Result<Self, ClientError> {
+        let stream = Stream::open(address, timeout)
+            .map_err(|error| ClientError::Unreachable(address.to_string(), error))?;
+        Ok(Self {
+            stream,
+            input: Vec::new(),
+            scanner: Scanner::default(),
+        })
     }
 
-    /// Gives the password, chooses protocol and database, as far as they are not the defaults.
+    /// The socket, for whoever speaks over it in another way. Nothing may be on its way from the server.
+    pub fn into_stream(self) -> Stream {
+        self.stream
+    }
+
+    /// Logs in, chooses protocol and database, as far as they are not the defaults.
     ///
     /// # Errors
     /// [`ClientError::Refused`] with the server's text, besides what [`Self::call`] may say.
     pub fn prepare(
         &mut self,
-        password: &Password,
+        login: &Login,
         resp3: bool,
         database: u64,
     ) -> Result<(), ClientError> {
@@ -111,11 +110,16 @@ impl Connection {
         if resp3 {
             steps.push(vec![b"HELLO".to_vec(), b"3".to_vec()]);
         }
-        if password.is_set() {
-            let secret = password.reveal().to_vec();
-            match steps.last_mut() {
-                Some(hello) => hello.extend([b"AUTH".to_vec(), b"default".to_vec(), secret]),
-                None => steps.push(vec![b"AUTH".to_vec(), secret]),
+        if login.password.is_set() || login.user.is_some() {
+            let secret = login.password.reveal().to_vec();
+            let user = login.user.as_ref().map(|user| user.clone().into_bytes());
+            match (steps.last_mut(), user) {
+                (Some(hello), user) => {
+                    let user = user.unwrap_or_else(|| b"default".to_vec());
+                    hello.extend([b"AUTH".to_vec(), user, secret]);
+                }
+                (None, Some(user)) => steps.push(vec![b"AUTH".to_vec(), user, secret]),
+                (None, None) => steps.push(vec![b"AUTH".to_vec(), secret]),
             }
         }
         if database != 0 {

@@ -9,17 +9,14 @@ use super::reply::{Reply, error_text};
 /// # Errors
 /// A line that says why none came.
 pub fn run(arguments: &PingArguments) -> Result<(), String> {
-    let password = arguments
+    let login = arguments
         .target
-        .password()
+        .login()
         .map_err(|error| error.to_string())?;
     let ask = || -> Result<Reply, ClientError> {
-        let mut connection = Connection::open(
-            &arguments.target.host(),
-            arguments.target.port,
-            Some(arguments.timeout),
-        )?;
-        connection.prepare(&password, false, 0)?;
+        let mut connection =
+            Connection::open(&arguments.target.address(), Some(arguments.timeout))?;
+        connection.prepare(&login, false, 0)?;
         connection.call(&[b"PING".to_vec()])
     };
     match ask().map_err(|error| error.to_string())? {

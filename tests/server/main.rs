@@ -2,6 +2,7 @@
 //!
 //! Nothing here sleeps: tests wait for a line of the log, a reply, the end of a stream or of a process.
 
+mod bench;
 mod connections;
 mod harness;
 mod limits;
