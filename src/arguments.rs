@@ -20,6 +20,7 @@ Examples:
   TOLLGATE_REQUIREPASS=s3cret tollgate --bind '*' serve other machines, with a password
   tollgate cli RL.RESERVE rl:meta:123 80 80 30000 reserve one of 80 a second, waiting up to 30 s
   tollgate ping && echo up                        a health check
+  tollgate bench RL.TAKE __key__ 80 80            how many calls a second, and how long they take
 
 Every flag is also an environment variable: --max-pause is TOLLGATE_MAX_PAUSE. The flag wins.";
 

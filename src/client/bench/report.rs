@@ -81,11 +81,7 @@ impl Report<'_> {
             ));
         }
         if self.unanswered > 0 {
-            remarks.push(format!(
-                "{} calls have no answer: nothing came for {} s, or the time was over",
-                grouped(self.unanswered),
-                self.arguments.patience.as_secs_f64()
-            ));
+            remarks.push(format!("{} calls have no answer", grouped(self.unanswered)));
         }
         if self.busy() >= BUSY {
             remarks.push(
