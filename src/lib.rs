@@ -1,4 +1,5 @@
 //! Tollgate: a self-hosted, Redis-compatible rate-limit server.
+pub mod acl;
 pub mod arguments;
 pub mod client;
 pub mod clients;
@@ -13,6 +14,7 @@ pub mod logging;
 pub mod mailbox;
 pub mod metrics;
 pub mod password;
+pub mod pem;
 pub mod persistence;
 pub mod plain;
 pub mod protocol;

@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     let Parsed {
         arguments,
         password_is_visible,
+        shown,
     } = match arguments::parse(std::env::args_os()) {
         Ok(parsed) => parsed,
         // Also the way of --help and --version, which are no errors.
@@ -23,6 +24,10 @@ fn main() -> ExitCode {
         }
         Err(error) => return failure(&arguments::one_line(&error)),
     };
+    if let Some(shown) = shown {
+        say(&shown);
+        return ExitCode::SUCCESS;
+    }
     let result = match &arguments.command {
         None => {
             give_freed_tables_back();

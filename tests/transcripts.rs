@@ -16,7 +16,7 @@
 //! first: `!done` or `!fail TEXT` ends it, and `!answer` ends `(waits for Answer)` with the answer that others have
 //! given, or shows `(still waits)`. What is sent meanwhile is read behind it. `@2` goes on with the second connection. Messages that others have sent to a
 //! connection stand behind the replies to its next step; the step `!messages` only shows them.
-//! Behind the name in parentheses: `password=...`, `clock=system`, and `only=2` for RESP2 alone.
+//! Behind the name in parentheses: `password=...`, `aclfile=...`, `clock=system`, and `only=2` for RESP2 alone.
 //!
 //! `UPDATE_TRANSCRIPTS=1` writes the replies that came; read what has changed before you commit it.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
@@ -78,6 +78,7 @@ impl Server {
         let password = case.options.get("password").map_or("", String::as_str);
         let settings = Settings::new(Initial {
             requirepass: Password::new(password.as_bytes()).unwrap(),
+            aclfile: case.options.get("aclfile").cloned().unwrap_or_default(),
             ..Initial::default()
         });
         Self {

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use super::arguments::CliArguments;
-use super::connection::{ClientError, Connection, Login};
+use super::arguments::{CliArguments, DEFAULT_USER};
+use super::connection::{ClientError, Connection};
 use super::print::{Style, print};
 use super::reply::{Reply, error_text};
 use crate::password::Password;
@@ -29,13 +29,14 @@ Type a command and its arguments; quote what holds spaces: \"a b\" or 'a b'.
 /// # Errors
 /// A line that says why there is no reply.
 pub fn run(arguments: &CliArguments) -> Result<bool, String> {
-    let login = arguments
+    let password = arguments
         .target
-        .login()
+        .password()
         .map_err(|error| error.to_string())?;
     let mut client = Client {
         arguments,
-        login,
+        user: arguments.target.user.clone(),
+        password,
         connection: None,
         database: arguments.database,
         resp3: arguments.resp3,
@@ -62,7 +63,8 @@ pub fn run(arguments: &CliArguments) -> Result<bool, String> {
 
 struct Client<'a> {
     arguments: &'a CliArguments,
-    login: Login,
+    user: String,
+    password: Password,
     connection: Option<Connection>,
     database: u64,
     resp3: bool,
@@ -73,9 +75,8 @@ impl Client<'_> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                let address = self.arguments.target.address();
-                let mut connection = Connection::open(&address, None)?;
-                match connection.prepare(&self.login, self.resp3, self.database) {
+                let mut connection = Connection::open(&self.arguments.target, None)?;
+                match connection.prepare(&self.user, &self.password, self.resp3, self.database) {
                     // As redis-cli: say so and go on, the user may know what to type next.
                     Err(ClientError::Refused(text)) => {
                         eprintln!("tollgate: the server says: {text}")
@@ -149,13 +150,12 @@ impl Client<'_> {
             [command] if command.eq_ignore_ascii_case(b"QUIT") => self.connection = None,
             [command, rest @ ..] if command.eq_ignore_ascii_case(b"AUTH") => {
                 let given = rest.last().and_then(|word| Password::new(word).ok());
-                self.login = Login {
-                    user: match rest {
-                        [user, _] => String::from_utf8(user.clone()).ok(),
-                        _ => None,
-                    },
-                    password: given.unwrap_or_default(),
-                };
+                self.password = given.unwrap_or_default();
+                let user = rest.first().filter(|_| rest.len() > 1);
+                self.user = user.map_or_else(
+                    || DEFAULT_USER.to_owned(),
+                    |name| String::from_utf8_lossy(name).into_owned(),
+                );
             }
             _ => {}
         }
@@ -243,7 +243,7 @@ impl Client<'_> {
         if self.connection.is_none() {
             return "not connected> ".to_owned();
         }
-        let address = self.arguments.target.address();
+        let address = self.arguments.target.place();
         if self.database == 0 {
             format!("{address}> ")
         } else {
@@ -299,6 +299,7 @@ fn is_text(words: &[Vec<u8>]) -> bool {
 fn holds_secret(words: &[Vec<u8>]) -> bool {
     is_one_of(words.first(), &["AUTH"])
         || is_one_of(words.first(), &["HELLO"]) && words.len() > 2
+        || is_one_of(words.first(), &["ACL"]) && is_one_of(words.get(1), &["SETUSER"])
         || words
             .iter()
             .any(|word| word.eq_ignore_ascii_case(b"requirepass"))
@@ -329,6 +330,7 @@ mod tests {
             "auth x",
             "HELLO 3 AUTH default x",
             "config set requirepass x",
+            "acl setuser a >x",
         ] {
             assert!(holds_secret(&words(secret)), "{secret}");
         }

@@ -7,8 +7,9 @@ use std::time::Duration;
 use redis_protocol::resp2;
 use redis_protocol::resp2::types::{OwnedFrame, Resp2Frame};
 
+use super::arguments::{DEFAULT_USER, Target};
+use super::dial::{Stream, dial};
 use super::reply::{Reply, Scanner, error_text};
-use super::stream::{Address, Stream};
 use crate::password::Password;
 
 /// Why there is no reply.
@@ -16,6 +17,8 @@ use crate::password::Password;
 pub enum ClientError {
     /// No connection could be made.
     Unreachable(String, io::Error),
+    /// The server, and why no TLS was agreed on with it.
+    Tls(String, String),
     /// The connection broke, or nothing came in time.
     Io(io::Error),
     /// The server closed the connection.
@@ -33,6 +36,7 @@ impl fmt::Display for ClientError {
                 f,
                 "cannot connect to {address}: {error}; is the server running there?"
             ),
+            Self::Tls(address, reason) => write!(f, "no TLS with {address}: {reason}"),
             Self::Io(error)
                 if matches!(
                     error.kind(),
@@ -60,15 +64,6 @@ impl From<io::Error> for ClientError {
     }
 }
 
-/// Who logs in.
-#[derive(Clone, Debug, Default)]
-pub struct Login {
-    /// The user's name; `None` for the default one.
-    pub user: Option<String>,
-    /// The password. Nobody logs in without a name and a password.
-    pub password: Password,
-}
-
 /// A connection to a server.
 pub struct Connection {
     stream: Stream,
@@ -80,19 +75,17 @@ impl Connection {
     /// Connects; `timeout` bounds the dialling of each address, and each later read and write.
     ///
     /// # Errors
-    /// [`ClientError::Unreachable`] with the last address's reason.
-    pub fn open(address: &Address, timeout: Option<Duration>) -> Result<Self, ClientError> {
-        let stream = Stream::open(address, timeout)
-            .map_err(|error| ClientError::Unreachable(address.to_string(), error))?;
+    /// [`ClientError::Unreachable`] with the last address's reason, [`ClientError::Tls`].
+    pub fn open(target: &Target, timeout: Option<Duration>) -> Result<Self, ClientError> {
         Ok(Self {
-            stream,
+            stream: dial(target, timeout)?,
             input: Vec::new(),
             scanner: Scanner::default(),
         })
     }
 
     /// The socket, for whoever speaks over it in another way. Nothing may be on its way from the server.
-    pub fn into_stream(self) -> Stream {
+    pub(super) fn into_stream(self) -> Stream {
         self.stream
     }
 
@@ -102,7 +95,8 @@ impl Connection {
     /// [`ClientError::Refused`] with the server's text, besides what [`Self::call`] may say.
     pub fn prepare(
         &mut self,
-        login: &Login,
+        user: &str,
+        password: &Password,
         resp3: bool,
         database: u64,
     ) -> Result<(), ClientError> {
@@ -110,16 +104,15 @@ impl Connection {
         if resp3 {
             steps.push(vec![b"HELLO".to_vec(), b"3".to_vec()]);
         }
-        if login.password.is_set() || login.user.is_some() {
-            let secret = login.password.reveal().to_vec();
-            let user = login.user.as_ref().map(|user| user.clone().into_bytes());
-            match (steps.last_mut(), user) {
-                (Some(hello), user) => {
-                    let user = user.unwrap_or_else(|| b"default".to_vec());
-                    hello.extend([b"AUTH".to_vec(), user, secret]);
+        if password.is_set() || user != DEFAULT_USER {
+            let (user, secret) = (user.as_bytes().to_vec(), password.reveal().to_vec());
+            match steps.last_mut() {
+                Some(hello) => hello.extend([b"AUTH".to_vec(), user, secret]),
+                // As redis-cli: a password for a server without one is told.
+                None if user == DEFAULT_USER.as_bytes() => {
+                    steps.push(vec![b"AUTH".to_vec(), secret]);
                 }
-                (None, Some(user)) => steps.push(vec![b"AUTH".to_vec(), user, secret]),
-                (None, None) => steps.push(vec![b"AUTH".to_vec(), secret]),
+                None => steps.push(vec![b"AUTH".to_vec(), user, secret]),
             }
         }
         if database != 0 {
@@ -157,6 +150,7 @@ impl Connection {
         let length = resp2::encode::encode(&mut bytes, &frame, false)
             .map_err(|error| ClientError::Io(io::Error::other(error.to_string())))?;
         self.stream.write_all(&bytes[..length])?;
+        self.stream.flush()?;
         Ok(())
     }
 

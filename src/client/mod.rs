@@ -5,7 +5,7 @@ pub mod arguments;
 pub mod bench;
 pub mod cli;
 pub mod connection;
+mod dial;
 pub mod ping;
 mod print;
 mod reply;
-pub mod stream;

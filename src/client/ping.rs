@@ -9,14 +9,13 @@ use super::reply::{Reply, error_text};
 /// # Errors
 /// A line that says why none came.
 pub fn run(arguments: &PingArguments) -> Result<(), String> {
-    let login = arguments
+    let password = arguments
         .target
-        .login()
+        .password()
         .map_err(|error| error.to_string())?;
     let ask = || -> Result<Reply, ClientError> {
-        let mut connection =
-            Connection::open(&arguments.target.address(), Some(arguments.timeout))?;
-        connection.prepare(&login, false, 0)?;
+        let mut connection = Connection::open(&arguments.target, Some(arguments.timeout))?;
+        connection.prepare(&arguments.target.user, &password, false, 0)?;
         connection.call(&[b"PING".to_vec()])
     };
     match ask().map_err(|error| error.to_string())? {

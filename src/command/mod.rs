@@ -4,6 +4,7 @@
 //! in [`table`]. Everything else that has to know of it reads the row.
 
 pub mod access;
+pub mod acl;
 pub mod arguments;
 pub mod caller;
 pub mod collections;

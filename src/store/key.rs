@@ -1,6 +1,7 @@
 //! Key names.
 
 use smallvec::SmallVec;
+use std::borrow::Borrow;
 
 /// The longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 512;
@@ -28,5 +29,12 @@ impl Key {
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// It hashes and compares as its bytes do.
+impl Borrow<[u8]> for Key {
+    fn borrow(&self) -> &[u8] {
+        self.as_bytes()
     }
 }

@@ -6,6 +6,7 @@ use super::lapses::Lapses;
 use super::policies::Policies;
 use super::records::Records;
 use super::shard::{SHARDS, Shards};
+use super::touched::Touched;
 use super::value::Value;
 use super::watches::{Watch, Watches};
 use crate::core::decision::Refusal;
@@ -16,6 +17,8 @@ use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
+mod changes;
+
 /// Databases that `SELECT` can reach at most.
 pub const DATABASES_MAX: u8 = 16;
 
@@ -24,6 +27,8 @@ pub struct Store {
     databases: Box<[OnceLock<Shards<Value>>]>,
     hasher: RandomState,
     watches: Watches,
+    /// Which keys have changed since the journal last looked.
+    pub touched: Touched,
     /// Limits stored under a name.
     pub policies: Policies,
     /// Tickets and remembered answers.
@@ -66,9 +71,11 @@ impl Store {
     /// An empty store. Hashing is seeded at random, so that nobody can aim keys at one place.
     pub fn new() -> Self {
         let databases = (0..DATABASES_MAX).map(|_| OnceLock::new()).collect();
+        let hasher = RandomState::new();
         Self {
             databases,
-            hasher: RandomState::new(),
+            touched: Touched::new(hasher.clone()),
+            hasher,
             watches: Watches::default(),
             policies: Policies::default(),
             records: Records::default(),
@@ -99,8 +106,10 @@ impl Store {
             value.forget(now);
             let share = Share::of(value);
             let before = self.watches.any().then(|| value.clone());
+            let seen = self.touched.look(value);
             let result = f(value);
             value.forget(now);
+            self.touched.compare(database, key, seen, value);
             let after = Share::of(value);
             self.counts.change(database, share, after);
             if share.has_leases() || after.has_leases() {
@@ -129,8 +138,12 @@ impl Store {
             let share: Share = values.iter().map(Share::of).sum();
             let before: Option<SmallVec<[Value; 4]>> =
                 self.watches.any().then(|| values.iter().cloned().collect());
+            let seen: SmallVec<[_; 4]> = values.iter().map(|v| self.touched.look(v)).collect();
             let result = f(values);
             values.iter_mut().for_each(|value| value.forget(now));
+            for ((value, key), seen) in values.iter().zip(keys).zip(seen) {
+                self.touched.compare(database, key, seen, value);
+            }
             let after: Share = values.iter().map(Share::of).sum();
             self.counts.change(database, share, after);
             if share.has_leases() || after.has_leases() {
@@ -305,16 +318,15 @@ impl Store {
         })
     }
 
-    /// Puts a value in place, as it comes out of a snapshot.
+    /// Puts a value in place, as it comes from disk; a default one takes the key out.
     pub fn restore(&self, database: u8, key: &Key, value: Value) {
-        let share = Share::of(&value);
-        if share.has_leases() {
-            self.lapses
-                .schedule(database, key.as_bytes(), value.next_lapse());
-        }
+        let (share, next_lapse) = (Share::of(&value), value.next_lapse());
         let replaced = self.database(database).write(key.as_bytes(), |place| {
             Share::of(&std::mem::replace(place, value))
         });
+        if share.has_leases() || replaced.has_leases() {
+            self.lapses.schedule(database, key.as_bytes(), next_lapse);
+        }
         self.counts.change(database, replaced, share);
     }
 
@@ -338,15 +350,21 @@ impl Store {
 
     /// Empties a database.
     pub fn clear(&self, database: u8, now: Timestamp) {
+        // Whoever looks at what has changed while this goes on must learn of it, and so must who looks later.
+        self.touched.empty(database);
         self.clear_keys(database, now);
         self.records.clear(database);
+        self.touched.empty(database);
     }
 
     /// Empties all databases and forgets all policies.
     pub fn clear_all(&self, now: Timestamp) {
-        (0..DATABASES_MAX).for_each(|database| self.clear_keys(database, now));
+        let databases = || 0..DATABASES_MAX;
+        databases().for_each(|database| self.touched.empty(database));
+        databases().for_each(|database| self.clear_keys(database, now));
         self.records.clear_all();
         self.policies.clear();
+        databases().for_each(|database| self.touched.empty(database));
     }
 
     fn clear_keys(&self, database: u8, now: Timestamp) {

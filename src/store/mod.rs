@@ -7,6 +7,7 @@ mod lapses;
 mod policies;
 mod records;
 mod shard;
+mod touched;
 mod value;
 mod watches;
 
@@ -14,7 +15,11 @@ pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use lapses::Lapses;
 pub use policies::{POLICIES_MAX, POLICY_NAME_BYTES_MAX, Policies, PolicyLimits};
-pub use records::{ANSWER_TTL, Answer, AnswerRow, Home, Part, Records, Remembered, Ticket};
+pub use records::{
+    ANSWER_TTL, Answer, AnswerName, AnswerRow, Home, Part, Records, Remembered, Ticket,
+    TouchedRecords,
+};
+pub use touched::{Names, Touched};
 pub use value::Value;
 pub use watches::Watch;
 

@@ -8,22 +8,21 @@ use mio::{Registry, Token};
 /// Wakes a poll. Linux's epoll counts in milliseconds, so there it is a timer of its own.
 pub struct Alarm {
     #[cfg(target_os = "linux")]
-    timer: nix::sys::timerfd::TimerFd,
+    timer: std::os::fd::OwnedFd,
 }
 
 #[cfg(target_os = "linux")]
 impl Alarm {
     /// An alarm that makes `token` ready.
     pub fn new(registry: &Registry, token: Token) -> io::Result<Self> {
-        use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags};
-        use std::os::fd::{AsFd, AsRawFd};
+        use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+        use std::os::fd::AsRawFd;
 
-        let timer = TimerFd::new(
-            ClockId::CLOCK_MONOTONIC,
-            TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC,
-        )?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let source = &timer.as_raw_fd();
         registry.register(
-            &mut mio::unix::SourceFd(&timer.as_fd().as_raw_fd()),
+            &mut mio::unix::SourceFd(source),
             token,
             mio::Interest::READABLE,
         )?;
@@ -33,9 +32,13 @@ impl Alarm {
     /// Has the next poll end after `wait`, which is above zero, at the latest; how long that poll may be told to
     /// take.
     pub fn set(&self, wait: Duration) -> io::Result<Duration> {
-        use nix::sys::timerfd::{Expiration, TimerSetTimeFlags};
-        self.timer
-            .set(Expiration::OneShot(wait.into()), TimerSetTimeFlags::empty())?;
+        use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+
+        let once = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: Timespec::try_from(wait).map_err(io::Error::other)?,
+        };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
         Ok(wait + Duration::from_millis(1))
     }
 }

@@ -33,7 +33,7 @@ use worker::{Message, Plan, Worker};
 
 use super::cli::split;
 use super::connection::{ClientError, Connection};
-use super::stream::Stream;
+use super::dial::Stream;
 use crate::clock::Clock;
 use crate::core::units::Timestamp;
 
@@ -158,13 +158,12 @@ fn weighted(line: &[u8]) -> Result<(u64, &[u8]), String> {
 /// Opens all connections.
 fn connect(arguments: &BenchArguments) -> Result<Vec<Stream>, ClientError> {
     let target = &arguments.target;
-    let login = target
-        .login()
+    let password = target
+        .password()
         .map_err(|error| ClientError::Refused(error.to_string()))?;
-    let address = target.address();
     let open = |_| {
-        let mut connection = Connection::open(&address, None)?;
-        connection.prepare(&login, arguments.resp3, arguments.database)?;
+        let mut connection = Connection::open(target, None)?;
+        connection.prepare(&target.user, &password, arguments.resp3, arguments.database)?;
         Ok(connection.into_stream())
     };
     (0..arguments.connections).map(open).collect()

@@ -2,47 +2,13 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
 
-use mio::event::Source;
+use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 
 use super::replies::Skimmer;
-use crate::client::stream::Stream;
-
-/// A socket that does not block.
-enum Socket {
-    Tcp(mio::net::TcpStream),
-    Unix(mio::net::UnixStream),
-}
-
-impl Socket {
-    fn new(stream: Stream) -> io::Result<Self> {
-        Ok(match stream {
-            Stream::Tcp(stream) => {
-                stream.set_nonblocking(true)?;
-                Self::Tcp(mio::net::TcpStream::from_std(stream))
-            }
-            Stream::Unix(stream) => {
-                stream.set_nonblocking(true)?;
-                Self::Unix(mio::net::UnixStream::from_std(stream))
-            }
-        })
-    }
-
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(buffer),
-            Self::Unix(stream) => stream.read(buffer),
-        }
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.write(bytes),
-            Self::Unix(stream) => stream.write(bytes),
-        }
-    }
-}
+use crate::client::dial::Stream;
 
 /// Calls that were sent one after the other and are not answered: of one command, with one instant.
 pub struct Flight {
@@ -56,7 +22,7 @@ pub struct Flight {
 
 /// One connection.
 pub struct Peer {
-    socket: Socket,
+    stream: Stream,
     /// Requests; those before `sent` are on their way.
     pub output: Vec<u8>,
     sent: usize,
@@ -74,14 +40,14 @@ pub struct Peer {
 impl Peer {
     /// Takes over a socket.
     pub fn new(stream: Stream, registry: &Registry, token: Token) -> io::Result<Self> {
-        let mut socket = Socket::new(stream)?;
-        let source: &mut dyn Source = match &mut socket {
-            Socket::Tcp(stream) => stream,
-            Socket::Unix(stream) => stream,
-        };
-        source.register(registry, token, Interest::READABLE | Interest::WRITABLE)?;
+        stream.set_nonblocking()?;
+        registry.register(
+            &mut SourceFd(&stream.as_raw_fd()),
+            token,
+            Interest::READABLE | Interest::WRITABLE,
+        )?;
         Ok(Self {
-            socket,
+            stream,
             output: Vec::new(),
             sent: 0,
             rest: Vec::new(),
@@ -123,7 +89,7 @@ impl Peer {
     /// The connection broke.
     pub fn flush(&mut self) -> io::Result<()> {
         while self.sent < self.output.len() {
-            match self.socket.write(&self.output[self.sent..]) {
+            match self.stream.write(&self.output[self.sent..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(length) => self.sent += length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
@@ -133,7 +99,10 @@ impl Peer {
         }
         self.output.clear();
         self.sent = 0;
-        Ok(())
+        match self.stream.flush() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            other => other,
+        }
     }
 
     /// Reads once, into `buffer` behind what is left of the last time: how many bytes of it are to be looked at,
@@ -147,7 +116,7 @@ impl Peer {
             buffer.resize(kept + READ_BYTES, 0);
         }
         let length = loop {
-            match self.socket.read(&mut buffer[kept..]) {
+            match self.stream.read(&mut buffer[kept..]) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(length) => break length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
@@ -158,7 +127,13 @@ impl Peer {
         buffer[..kept].copy_from_slice(&self.rest);
         self.rest.clear();
         // A short read has emptied the socket; what comes later is another event.
-        Ok(Some((kept + length, kept + length == buffer.len())))
+        let more = kept + length == buffer.len() || self.stream.is_buffered();
+        Ok(Some((kept + length, more)))
+    }
+
+    /// True if reading may have to wait for writing, as in TLS.
+    pub fn is_buffered(&self) -> bool {
+        self.stream.is_buffered()
     }
 
     /// Keeps bytes that are no whole reply for the next [`Self::read`].

@@ -45,6 +45,11 @@ impl Supply {
         }
     }
 
+    /// When the first calls may go.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
     /// When calls begin to count.
     pub fn counts_from_ns(&self) -> u64 {
         self.counts_from_ns
@@ -65,7 +70,7 @@ impl Supply {
     /// open loop gives one at a time, with the instant at which it was meant to go.
     pub fn take(&mut self, now_ns: u64, most: u64) -> Option<(u64, u64)> {
         let (at, most) = match self.pace {
-            None => (now_ns.max(self.start_ns), most),
+            None => (now_ns, most),
             Some(_) => (self.due_ns().filter(|&due| due <= now_ns)?, most.min(1)),
         };
         if !self.allows(at) || most == 0 {

@@ -11,7 +11,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
-use nix::time::ClockId;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::alarm::Alarm;
 use super::keys::Keys;
@@ -19,7 +19,7 @@ use super::peer::{Peer, READ_BYTES};
 use super::record::Window;
 use super::supply::Supply;
 use super::template::Template;
-use crate::client::stream::Stream;
+use crate::client::dial::Stream;
 use crate::clock::Clock;
 
 /// How often a thread tells what it has seen, in nanoseconds.
@@ -72,6 +72,10 @@ pub struct Worker {
     free: VecDeque<usize>,
     in_flight: u64,
     window: Window,
+    /// When it last told what it had seen.
+    told_ns: u64,
+    /// Processor time up to which it is in a window; `None` until calls count.
+    cpu_ns: Option<u64>,
     buffer: Vec<u8>,
     sender: Sender<Message>,
 }
@@ -103,6 +107,8 @@ impl Worker {
             free: VecDeque::new(),
             in_flight: 0,
             window: Window::new(plan.templates.len()),
+            told_ns: 0,
+            cpu_ns: None,
             buffer: vec![0; READ_BYTES],
             sender,
             plan,
@@ -111,7 +117,9 @@ impl Worker {
 
     /// Runs to the end, and tells it.
     pub fn run(mut self) {
-        let message = match self.work() {
+        let worked = self.work();
+        self.count_cpu();
+        let message = match worked {
             Ok(unsent) => Message::Done {
                 unanswered: self.in_flight,
                 unsent,
@@ -126,59 +134,67 @@ impl Worker {
     /// Sends and receives; how many calls were due and not sent.
     fn work(&mut self) -> io::Result<u64> {
         let mut events = Events::with_capacity(EVENTS_MAX);
-        let mut now = self.now();
-        let (mut heard_ns, mut told_ns, mut cpu_ns) = (now, now, cpu_ns()?);
-        let mut counts = false;
-        self.begin(now)?;
+        let (mut begun, mut now) = (false, self.now());
+        let mut heard_ns = now;
+        self.told_ns = now;
         loop {
-            if !counts && now >= self.supply.counts_from_ns() {
-                (counts, cpu_ns) = (true, self::cpu_ns()?);
+            if !begun && now >= self.supply.start_ns() {
+                begun = true;
+                self.begin(now)?;
             }
-            if now - told_ns >= WINDOW_NS {
-                let used = self::cpu_ns()?;
-                if counts {
-                    self.window.cpu_ns += used - std::mem::replace(&mut cpu_ns, used);
-                }
-                let empty = Window::new(self.plan.templates.len());
-                let window = std::mem::replace(&mut self.window, empty);
-                if self
-                    .sender
-                    .send(Message::Window(self.number, window))
-                    .is_err()
-                {
-                    return Ok(0);
-                }
-                told_ns = now;
-            }
-            let gives_up = self.supply.gives_up(now)
-                || self.in_flight > 0 && now - heard_ns >= self.plan.patience_ns;
-            if gives_up || self.supply.is_over(now) && self.in_flight == 0 {
-                self.window.cpu_ns += self::cpu_ns()? - cpu_ns;
-                return Ok(self.supply.overdue(now));
-            }
+            self.account(now)?;
             if self.in_flight == 0 {
                 heard_ns = now;
             }
-            let wait = self.wait(now, told_ns)?;
+            let gives_up = self.supply.gives_up(now) || now - heard_ns >= self.plan.patience_ns;
+            if gives_up || self.supply.is_over(now) && self.in_flight == 0 {
+                return Ok(self.supply.overdue(now));
+            }
+            let next = match begun {
+                true => self.supply.due_ns().filter(|_| !self.free.is_empty()),
+                false => Some(self.supply.start_ns()),
+            };
+            let wait = self.wait(now, next)?;
             match self.poll.poll(&mut events, Some(wait)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => other?,
             }
-            for event in &events {
-                if event.token() == ALARM {
-                    continue;
-                }
+            for event in events.iter().filter(|event| event.token() != ALARM) {
                 let peer = event.token().0;
                 if event.is_writable() {
                     self.peers[peer].flush()?;
                 }
                 let closed = event.is_read_closed() || event.is_error();
-                if event.is_readable() || closed {
+                if event.is_readable() || closed || self.peers[peer].is_buffered() {
                     heard_ns = self.receive(peer, closed)?.unwrap_or(heard_ns);
                 }
             }
             now = self.now();
             self.send_due(now)?;
+        }
+    }
+
+    /// Counts the processor time since calls began to count, and tells what there is once a second.
+    fn account(&mut self, now: u64) -> io::Result<()> {
+        if self.cpu_ns.is_none() && now >= self.supply.counts_from_ns() {
+            self.cpu_ns = Some(cpu_ns());
+        }
+        if now - self.told_ns < WINDOW_NS {
+            return Ok(());
+        }
+        self.told_ns = now;
+        self.count_cpu();
+        let empty = Window::new(self.plan.templates.len());
+        let window = std::mem::replace(&mut self.window, empty);
+        let told = self.sender.send(Message::Window(self.number, window));
+        // Nobody listens any more if another thread has failed.
+        told.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn count_cpu(&mut self) {
+        if let Some(before) = &mut self.cpu_ns {
+            let used = cpu_ns();
+            self.window.cpu_ns += used - std::mem::replace(before, used);
         }
     }
 
@@ -201,21 +217,18 @@ impl Worker {
         self.send_due(now)
     }
 
-    /// How long the next poll may take.
-    fn wait(&self, now: u64, told_ns: u64) -> io::Result<Duration> {
-        let until_told = Duration::from_nanos((told_ns + WINDOW_NS).saturating_sub(now));
+    /// How long the next poll may take, with something to do at `next`.
+    fn wait(&self, now: u64, next: Option<u64>) -> io::Result<Duration> {
+        let until_told = Duration::from_nanos((self.told_ns + WINDOW_NS).saturating_sub(now));
         let patience = Duration::from_nanos(self.plan.patience_ns);
         let wait = until_told.min(patience) + Duration::from_millis(1);
-        match self.supply.due_ns() {
-            // A call that has no room waits for a reply.
-            Some(due) if !self.free.is_empty() => {
-                let until_due = Duration::from_nanos(due.saturating_sub(now));
-                match until_due.is_zero() || until_due >= wait {
-                    true => Ok(until_due.min(wait)),
-                    false => self.alarm.set(until_due),
-                }
-            }
-            _ => Ok(wait),
+        let until_next = match next {
+            Some(next) => Duration::from_nanos(next.saturating_sub(now)),
+            None => return Ok(wait),
+        };
+        match until_next.is_zero() || until_next >= wait {
+            true => Ok(until_next.min(wait)),
+            false => self.alarm.set(until_next),
         }
     }
 
@@ -352,7 +365,8 @@ impl Worker {
 }
 
 /// Processor time of this thread, in nanoseconds.
-fn cpu_ns() -> io::Result<u64> {
-    let time = Duration::from(ClockId::CLOCK_THREAD_CPUTIME_ID.now()?);
-    Ok(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // Neither is negative: it counts from the thread's start.
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

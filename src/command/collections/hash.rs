@@ -5,7 +5,9 @@ use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Run, Spec};
+use crate::command::spec::{
+    Argument, ArgumentKind, Arity, Flags, Group, KeyUse, Keys, Run, Spec, Uses,
+};
 use crate::plain::hash::{self, Hash};
 use crate::plain::{PlainError, Text};
 use crate::protocol::{Arguments, Reply};
@@ -26,6 +28,7 @@ pub const HSET: Spec = Spec {
     summary: "Set fields of a hash",
     arguments: &[Argument::key("key"), PAIRS],
     reply: "How many of the fields are new.",
+    uses: Uses::Each(&[KeyUse::UPDATE]),
     ..row("HSET", WRITE, Arity::at_least(4), |context, arguments| {
         let added = set(context, arguments, "hset")?;
         context.reply.integer(added as i64);
@@ -38,6 +41,7 @@ pub const HMSET: Spec = Spec {
     summary: "Set fields of a hash, as HSET",
     arguments: &[Argument::key("key"), PAIRS],
     reply: "OK.",
+    uses: Uses::Each(&[KeyUse::UPDATE]),
     ..row("HMSET", WRITE, Arity::at_least(4), |context, arguments| {
         set(context, arguments, "hmset")?;
         context.reply.ok();
@@ -107,6 +111,7 @@ pub const HLEN: Spec = Spec {
     summary: "Count the fields of a hash",
     arguments: &[Argument::key("key")],
     reply: "How many there are; 0 for a key that does not exist.",
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..row("HLEN", READ, Arity::exactly(2), |context, arguments| {
         read(context, arguments, |hash, reply| {
             reply.integer(hash.map_or(0, Hash::len) as i64)
@@ -119,6 +124,7 @@ pub const HEXISTS: Spec = Spec {
     summary: "Say whether a hash has a field",
     arguments: &[Argument::key("key"), FIELD],
     reply: "1 or 0.",
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..row("HEXISTS", READ, Arity::exactly(3), |context, arguments| {
         let field = arguments.get(2).unwrap_or_default();
         read(context, arguments, |hash, reply| {
@@ -133,6 +139,7 @@ pub const HDEL: Spec = Spec {
     summary: "Remove fields of a hash",
     arguments: &[Argument::key("key"), FIELDS],
     reply: "How many were there.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row("HDEL", WRITE, Arity::at_least(3), |context, arguments| {
         let key = arguments.get(1).unwrap_or_default();
         let removed = change(context, key, |slot| {

@@ -5,7 +5,9 @@ use super::sorted_set_range::scores;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Run, Spec};
+use crate::command::spec::{
+    Argument, ArgumentKind, Arity, Flags, Group, KeyUse, Keys, Run, Spec, Uses,
+};
 use crate::plain::sorted_set::{self, Score, SortedSet};
 use crate::protocol::{Arguments, Reply};
 
@@ -40,6 +42,7 @@ pub const ZADD: Spec = Spec {
         .multiple(),
     ],
     reply: "How many members are new, with `CH` how many are new or have another score. With `INCR` the new score, nil if the options kept it.",
+    uses: Uses::Each(&[KeyUse::UPDATE]),
     ..row("ZADD", WRITE, Arity::at_least(4), add)
 };
 
@@ -73,6 +76,7 @@ pub const ZREM: Spec = Spec {
     summary: "Remove members of a sorted set",
     arguments: &[Argument::key("key"), Argument::string("member").multiple()],
     reply: "How many were there.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row("ZREM", WRITE, Arity::at_least(3), |context, arguments| {
         let removed = change(context, arguments.get(1).unwrap_or_default(), |slot| {
             sorted_set::change(slot, |set| {
@@ -93,6 +97,7 @@ pub const ZCARD: Spec = Spec {
     summary: "Count the members of a sorted set",
     arguments: &[Argument::key("key")],
     reply: "How many there are; 0 for a key that does not exist.",
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..row("ZCARD", READ, Arity::exactly(2), |context, arguments| {
         read(context, arguments, |set, reply| {
             reply.integer(set.map_or(0, SortedSet::len) as i64)
@@ -122,6 +127,7 @@ pub const ZREMRANGEBYSCORE: Spec = Spec {
         Argument::new("max", ArgumentKind::Double),
     ],
     reply: "How many were removed.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row(
         "ZREMRANGEBYSCORE",
         Flags::WRITE,
@@ -149,6 +155,7 @@ pub const ZREMRANGEBYRANK: Spec = Spec {
         Argument::integer("stop"),
     ],
     reply: "How many were removed.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row(
         "ZREMRANGEBYRANK",
         Flags::WRITE,

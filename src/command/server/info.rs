@@ -3,12 +3,14 @@
 //! Redis's names where the number is the same thing, and no line for what is not measured.
 
 mod counts;
+mod journal;
 
 use super::{REDIS_VERSION, VERSION, process};
+use crate::acl::Reason;
 use crate::clients::Client;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Group, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
 use crate::core::units::SECOND;
 use crate::protocol::Arguments;
 use crate::pubsub::Kind;
@@ -22,6 +24,7 @@ pub const SPEC: Spec = Spec {
     summary: "Tell how the server stands",
     arguments: &[Argument::string("section").optional().multiple()],
     reply: "Lines of `name:value` in sections: server, clients, memory, persistence, stats, ratelimit, replication, cpu, modules, commandstats, errorstats, latencystats, cluster, keyspace. Those named; without a name, and under `default`, all but commandstats and latencystats; under `all` and `everything` all.",
+    flags: Flags::DANGEROUS,
     ..Spec::new("INFO", Group::Server, Arity::at_least(1), run)
 };
 
@@ -123,6 +126,7 @@ fn server(lines: &mut Lines, context: &Context<'_>) {
         "system"
     };
     lines.line("clock", clock);
+    lines.line("config_file", shared.settings.config_file());
 }
 
 fn clients(lines: &mut Lines, context: &Context<'_>) {
@@ -192,6 +196,7 @@ fn persistence(lines: &mut Lines, context: &Context<'_>) {
         lines.line("rdb_last_bgsave_error", error.escape_debug());
     }
     lines.line("aof_enabled", 0);
+    journal::write(lines, context);
 }
 
 fn statistics(lines: &mut Lines, context: &Context<'_>) {
@@ -211,6 +216,10 @@ fn statistics(lines: &mut Lines, context: &Context<'_>) {
     let overruns = totals.overruns;
     lines.line("client_output_buffer_limit_disconnections", overruns);
     lines.line("total_error_replies", totals.errors);
+    let denied = context.shared.acl.log.lock();
+    for reason in Reason::ALL {
+        lines.line(reason.counter_name(), denied.count(reason));
+    }
 }
 
 fn rate_limit(lines: &mut Lines, context: &Context<'_>) {

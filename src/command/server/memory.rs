@@ -3,7 +3,7 @@
 use super::process;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Spec, Uses};
 use crate::command::{help, number};
 use crate::protocol::Arguments;
 use crate::store::DATABASES_MAX;
@@ -33,6 +33,7 @@ const USAGE: Spec = Spec {
     reply: "Its place in the table, its name and what it holds, in bytes; what the allocator adds is left out. Nothing is sampled, so SAMPLES changes nothing. Nil for a key that does not exist.",
     flags: Flags::READONLY,
     keys: Keys::SECOND,
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..Spec::new("MEMORY|USAGE", Group::Server, Arity::at_least(3), usage)
 };
 

@@ -5,7 +5,7 @@ use crate::command::arguments::check_key;
 use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Keys, Spec};
+use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, KeyUse, Keys, Spec, Uses};
 use crate::plain::text::{self, Condition};
 use crate::plain::{Expiry, Plain, Text};
 use crate::protocol::Arguments;
@@ -36,6 +36,7 @@ pub const MSET: Spec = Spec {
     reply: "OK. Of a key that is named twice the last string counts.",
     flags: Flags::WRITE,
     keys: PAIR_KEYS,
+    uses: Uses::Each(&[KeyUse::OVERWRITE]),
     ..writes("MSET", Arity::at_least(3), |context, arguments| {
         set(context, arguments, "mset", false)?;
         context.reply.ok();
@@ -50,6 +51,7 @@ pub const MSETNX: Spec = Spec {
     reply: "1, or 0 if one of them exists: none is set then.",
     flags: Flags::WRITE,
     keys: PAIR_KEYS,
+    uses: Uses::Each(&[KeyUse::CREATE]),
     ..writes("MSETNX", Arity::at_least(3), |context, arguments| {
         let is_set = set(context, arguments, "msetnx", true)?;
         context.reply.integer(i64::from(is_set));
