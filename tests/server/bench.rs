@@ -1,6 +1,7 @@
 //! `tollgate bench`, against the server and against servers that behave badly.
 
-use crate::harness::{Server, failure, run};
+use crate::authority::Authority;
+use crate::harness::{Server, failure, run, tollgate};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Output;
@@ -53,6 +54,51 @@ fn every_call_is_made_once_and_counted_once() {
         let info = server.cli(&["INFO", "commandstats"]);
         assert!(info.contains(&calls), "{calls} {info}");
     }
+}
+
+/// Requests and replies far longer than what a socket takes at once.
+fn play_long_values(target: &[&str]) {
+    let value = "v".repeat(60_000);
+    for words in [&["SET", "__key__", &value][..], &["GET", "__key__"]] {
+        let options = [
+            "-n", "300", "-c", "3", "-P", "20", "-r", "50", "--draw", "sequence",
+        ];
+        let quiet = ["-q", "--json"];
+        let output = run(&[&["bench"], target, &quiet, &options, words].concat());
+        assert_eq!(replies(&output), [300, 300, 0, 0], "{target:?}: {output:?}");
+    }
+}
+
+#[test]
+fn it_goes_over_tcp_tls_and_a_unix_socket() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let authority = Authority::new(directory.path(), "authority");
+    let identity = authority.issue("127.0.0.1");
+    let text = |path: &std::path::Path| path.to_str().expect("text").to_owned();
+    let socket = text(&directory.path().join("socket"));
+    let (certificate, key) = (text(&identity.certificate), text(&identity.key));
+    let tls = [
+        "--tls-port",
+        "any",
+        "--tls-cert-file",
+        &certificate,
+        "--tls-key-file",
+        &key,
+    ];
+    let beside = [
+        "--port",
+        "any",
+        "--unixsocket",
+        &socket,
+        "--tls-auth-clients",
+        "no",
+    ];
+    let dir = text(directory.path());
+    let server = Server::spawn(tollgate(&[&tls[..], &beside, &["--dir", &dir]].concat()));
+    play_long_values(&["-p", &server.port.to_string()]);
+    play_long_values(&["-s", &socket]);
+    let port = server.tls_port.to_string();
+    play_long_values(&["-p", &port, "--tls", "--cacert", &text(&authority.file)]);
 }
 
 #[test]
