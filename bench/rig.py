@@ -97,9 +97,9 @@ def redis(name, program, on, *more):
     return Server(name, [*words, *more], port, on)
 
 
-def tollgate(on, *more):
-    port = free_port()
-    return Server("Tollgate", [TOLLGATE, "--port", str(port), "--save", "0", *more], port, on)
+def tollgate(on, *more, journal=False):
+    port, keeps = free_port(), "yes" if journal else "no"
+    return Server("Tollgate", [TOLLGATE, "--port", str(port), "--save", "0", "--journal", keeps, *more], port, on)
 
 
 def generator(server, on, *options, nice=0):
