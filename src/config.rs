@@ -155,6 +155,10 @@ pub struct Config {
     /// Refuse commands that write, with -MISCONF, while the disk takes no snapshot or no journal
     #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_STOP_WRITES_ON_ERROR", value_name = "yes|no", default_value = "no", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Snapshots")]
     pub stop_writes_on_error: bool,
+    /// Most bytes of memory (units: kb, mb, gb); 0 for no bound. When it is reached limits that are nearly full go
+    /// first, and then what needs more is refused with -OOM
+    #[arg(long, env = "TOLLGATE_MAXMEMORY", value_name = "BYTES", default_value = "0", value_parser = maxmemory, help_heading = "Limits")]
+    pub maxmemory: u64,
 
     /// Databases for SELECT, 1 to 16
     #[arg(long, env = "TOLLGATE_DATABASES", value_name = "N", default_value_t = 16, value_parser = range(1, 16), help_heading = "Limits")]
@@ -265,6 +269,7 @@ impl Config {
             dir: absolute(Some(&self.dir)),
             dbfilename: self.dbfilename.clone(),
             maxclients: listening.maxclients,
+            maxmemory: self.maxmemory,
             requirepass: self.password()?,
             aclfile: absolute(self.aclfile.as_deref()),
             open_channels: self.acl_pubsub_default,
@@ -401,6 +406,10 @@ fn file_name(value: &str) -> Result<String, String> {
     } else {
         Err("a file name without a path; the directory is --dir".to_owned())
     }
+}
+
+fn maxmemory(value: &str) -> Result<u64, String> {
+    settings::bytes(value.as_bytes()).ok_or_else(|| "a number of bytes, such as 256mb".to_owned())
 }
 
 fn output_limit(value: &str) -> Result<u64, String> {

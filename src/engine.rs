@@ -20,7 +20,7 @@ use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
-use crate::store::{PolicyLimits, Store, Sweep};
+use crate::store::{PolicyLimits, Store, Sweep, Thinning};
 use parking_lot::{RwLock, RwLockReadGuard};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -245,6 +245,15 @@ impl Engine {
         let mut tally = Tally::default();
         tally.writes += self.enter().run(false, release);
         shared.metrics.add(&tally);
+    }
+
+    /// Drops keys for others and makes tables smaller, see [`Store::thin`]: between commands, and not while one runs
+    /// alone.
+    pub fn thin(&self, thinning: Thinning, budget: usize) -> Thinning {
+        let shared = &self.shared;
+        self.enter().run(false, |_| {
+            shared.store.thin(thinning, budget, shared.clock.now())
+        })
     }
 
     /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.

@@ -12,6 +12,7 @@ pub mod events;
 pub mod glob;
 pub mod logging;
 pub mod mailbox;
+pub mod memory;
 pub mod metrics;
 pub mod password;
 pub mod pem;

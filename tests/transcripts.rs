@@ -30,9 +30,14 @@ use tollgate::clock::Clock;
 use tollgate::command::connection::Pending;
 use tollgate::core::units::Timestamp;
 use tollgate::engine::Engine;
+use tollgate::memory::Counting;
 use tollgate::password::Password;
 use tollgate::session::{Completion, Flow, Session};
 use tollgate::settings::{Initial, Settings};
+
+/// As in the binary: `maxmemory` bounds what it has counted.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 #[path = "transcripts/rendering.rs"]
 mod rendering;

@@ -106,6 +106,8 @@ pub struct Context<'a> {
     pub reply: Reply<'a>,
     /// The instant at which the command runs.
     pub now: Timestamp,
+    /// Memory is full: it must not make a key, nor one larger.
+    pub is_full: bool,
     /// What it counts.
     pub tally: &'a mut Tally,
 }

@@ -5,6 +5,7 @@ use super::connection::{Connection, Replies, Transaction};
 use super::context::{Context, Shared};
 use super::error::Error;
 use super::observe;
+use super::room::{self, Request, Room};
 use super::spec::{Flags, Spec};
 use super::table;
 use crate::core::units::Timestamp;
@@ -122,7 +123,7 @@ fn unknown(name: &[u8], arguments: Arguments<'_>) -> Error {
 /// Queues a request inside MULTI.
 ///
 /// # Errors
-/// The queue is full; the disk takes nothing. EXEC will fail.
+/// The queue or, as in Redis, memory is full; the disk takes nothing. EXEC will fail.
 pub fn queue(
     shared: &Shared,
     connection: &mut Connection,
@@ -131,12 +132,16 @@ pub fn queue(
     now: Timestamp,
 ) -> Result<(), Error> {
     let transaction = connection.transaction.get_or_insert_default();
-    if spec.flags.has(Flags::WRITE) {
-        let checked = shared.check_disk(now);
-        checked.inspect_err(|_| transaction.failed = true)?;
-    }
-    let arguments = OwnedArguments::from(arguments);
-    transaction.push(spec, arguments)
+    let checked = match spec.flags.has(Flags::WRITE) {
+        true => shared.check_disk(now),
+        false => Ok(()),
+    };
+    let checked = checked.and_then(|()| match room::is_over(shared) {
+        true => Err(Error::OUT_OF_MEMORY),
+        false => Ok(()),
+    });
+    checked.inspect_err(|_| transaction.failed = true)?;
+    transaction.push(spec, OwnedArguments::from(arguments))
 }
 
 impl Transaction {
@@ -170,20 +175,30 @@ pub fn run(
     let began = connection.ran_until;
     tally.commands += 1;
     tally.writes += u64::from(spec.flags.has(Flags::WRITE));
+    // Of what EXEC runs that was asked before all of it.
+    let room = (!connection.executing).then(|| {
+        let request = Request { spec, arguments };
+        Room::for_one(shared, connection.database, request, now)
+    });
+    let is_full = room.as_ref().is_some_and(Room::is_full);
     let reply = Reply::new(output, protocol);
     let mut context = Context {
         shared,
         connection,
         reply,
         now,
+        is_full,
         tally,
     };
-    let checked = if spec.flags.has(Flags::WRITE) {
+    let checked = if is_full && !spec.flags.has(Flags::CHECKS_MEMORY) {
+        Err(Error::OUT_OF_MEMORY)
+    } else if spec.flags.has(Flags::WRITE) {
         shared.check_disk(now)
     } else {
         Ok(())
     };
     let result = checked.and_then(|()| (spec.run)(&mut context, arguments));
+    drop(room);
     let failed = result.is_err();
     if let Err(error) = result {
         context.reply.truncate(start);

@@ -24,6 +24,7 @@ pub mod pubsub;
 pub mod ratelimit;
 pub mod reference;
 pub mod replay;
+pub mod room;
 pub mod rules;
 pub mod scripting;
 pub mod server;

@@ -7,6 +7,7 @@ use super::context::Context;
 use super::dispatch;
 use super::error::Error;
 use super::pubsub::write_messages;
+use super::room::{Request, Room};
 use super::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Spec, Uses};
 use crate::protocol::{Arguments, Reply};
 use std::sync::atomic::Ordering::Relaxed;
@@ -84,6 +85,22 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         .as_ref()
         .is_some_and(|watch| watch.is_broken(context.now));
     drop_watches(context);
+    let requests = transaction.queue.iter().map(|(spec, arguments)| Request {
+        spec,
+        arguments: arguments.as_arguments(),
+    });
+    let room = Room::for_all(
+        context.shared,
+        context.connection.database,
+        requests,
+        context.now,
+    );
+    if room.is_full() {
+        return Err(Error::redis(format!(
+            "EXECABORT Transaction discarded because of: {}",
+            Error::OUT_OF_MEMORY
+        )));
+    }
     if transaction.failed {
         return Err(Error::Redis(
             "EXECABORT Transaction discarded because of previous errors.".into(),

@@ -134,7 +134,11 @@ fn admit(server: &Arc<Server>, stream: Stream, peer: Peer, tls: Option<&Arc<Tls>
         .seat(server.next_seat(), settings.maxclients(), Arc::clone(&wake))
     else {
         tracing::debug!(%peer, "refused: too many clients");
-        return turn_away(server, stream, tls, TOO_MANY);
+        return match tls {
+            None => turn_away(server, stream, None, TOO_MANY),
+            // To say so would take a handshake, and in a flood that is what costs most.
+            Some(_) => server.engine.shared.metrics.rejected(),
+        };
     };
     if let Err(error) = prepare(&stream, settings.tcp_keepalive_seconds()) {
         tracing::debug!(%peer, %error, "cannot set up the connection");
@@ -164,6 +168,7 @@ async fn shake_hands(
     peer: &Peer,
     wake: &Notify,
 ) -> Option<Stream> {
+    tracing::debug!(%peer, "shaking hands");
     let stopping = async {
         while !server.gate.is_closed() {
             wake.notified().await;

@@ -116,6 +116,7 @@ async fn serve(
         tasks.spawn(listener::accept(server.clone(), door));
     }
     tasks.spawn(background::sweep(server.engine.clone()));
+    tasks.spawn(background::thin(server.engine.clone()));
     tasks.spawn(waiting::fire(server.engine.clone(), server.gate.clone()));
     tasks.spawn(background::save(
         server.engine.clone(),

@@ -21,6 +21,7 @@ use crate::config::{ClockKind, Config, Listening};
 use crate::core::units::SECOND;
 use crate::engine::Engine;
 use crate::logging;
+use crate::memory;
 use crate::persistence::disk::Machine;
 use crate::persistence::{Keeper, Keeping, Restored};
 use crate::settings::{LogLevel, Settings};
@@ -96,6 +97,7 @@ async fn start(
         None => Vec::new(),
     };
 
+    memory::started();
     let path = config.snapshot_path();
     let keeping = Keeping {
         saves: config.save > 0,
@@ -131,13 +133,14 @@ async fn start(
     let policies_read = policies.len();
     engine.set_policies(policies).ok_or(TOO_MANY_POLICIES)?;
     let users = match &config.aclfile {
-        Some(file) => users::load(&engine, file)?,
+        Some(file) => users::load_at_start(&engine, file)?,
         None => 0,
     };
 
     // Nobody can connect before there is somebody to answer.
     let doors = reserved.open(config.tcp_backlog).map_err(line)?;
     announce(&engine, &ways, &path, &restored);
+    warn_of_memory(&engine);
     if policies_read > 0 {
         tracing::info!(policies = policies_read, "policies read from the file");
     }
@@ -153,6 +156,8 @@ async fn start(
     }
     tell(State::Ready);
     tokio::spawn(reload(config, &engine, tls).at_each(hangup));
+    // Never freed: at the end the system takes the memory back at once, and key by key it takes seconds.
+    std::mem::forget(engine.clone());
     serve(doors, engine, keeper, stop).await.map_err(line)?;
     Ok(End::Stopped)
 }
@@ -175,12 +180,6 @@ fn reload(config: &Config, engine: &Arc<Engine>, tls: Option<Arc<Tls>>) -> Reloa
             let count = read.len();
             let changed = engine.set_policies(read).ok_or(TOO_MANY_POLICIES)?;
             Ok(format!("{count}, of which {changed} have changed"))
-        });
-    }
-    if let Some(file) = config.aclfile.clone() {
-        let engine = engine.clone();
-        reload.add("users", move || {
-            users::load(&engine, &file).map(|users| users.to_string())
         });
     }
     reload
@@ -253,6 +252,19 @@ fn random() -> u64 {
     // Without randomness from the system it is zero.
     let _ = getrandom::fill(&mut bytes);
     u64::from_le_bytes(bytes)
+}
+
+/// What is in use at start, keys of a snapshot included, may be above the bound: they are loaded all the same.
+fn warn_of_memory(engine: &Engine) {
+    let (bound, used_bytes) = (engine.shared.settings.maxmemory(), memory::used_bytes());
+    if bound > 0 && used_bytes > bound {
+        tracing::warn!(
+            used_bytes,
+            startup_bytes = memory::startup_bytes(),
+            maxmemory = bound,
+            "more memory is in use than maxmemory: limits that are nearly full go, new keys are refused"
+        );
+    }
 }
 
 /// The first line of the log. Tests and scripts wait for it and read the addresses out of it.

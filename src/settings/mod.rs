@@ -58,6 +58,8 @@ pub struct Initial {
     pub dbfilename: String,
     /// Most connections at a time.
     pub maxclients: u64,
+    /// Most bytes of memory, 0 for no bound.
+    pub maxmemory: u64,
     /// Password of the default user.
     pub requirepass: Password,
     /// The file of users; empty for none.
@@ -114,6 +116,7 @@ impl Default for Initial {
             dir: ".".to_owned(),
             dbfilename: "tollgate.snapshot".to_owned(),
             maxclients: 10_000,
+            maxmemory: 0,
             requirepass: Password::default(),
             aclfile: String::new(),
             open_channels: false,
@@ -145,6 +148,7 @@ type MaxclientsHook = Box<dyn Fn(u64) -> Result<(), String> + Send + Sync>;
 pub struct Settings {
     fixed: Initial,
     maxclients: AtomicU64,
+    maxmemory: AtomicU64,
     requirepass: RwLock<Password>,
     open_channels: AtomicBool,
     acllog_len_max: AtomicU64,
@@ -172,6 +176,7 @@ impl Settings {
     pub fn new(initial: Initial) -> Self {
         Self {
             maxclients: initial.maxclients.into(),
+            maxmemory: initial.maxmemory.into(),
             requirepass: RwLock::new(initial.requirepass.clone()),
             open_channels: initial.open_channels.into(),
             acllog_len_max: initial.acllog_len_max.into(),
@@ -231,6 +236,11 @@ impl Settings {
     /// Most connections at a time.
     pub fn maxclients(&self) -> u64 {
         self.maxclients.load(Relaxed)
+    }
+
+    /// Most bytes of memory, 0 for no bound.
+    pub fn maxmemory(&self) -> usize {
+        usize::try_from(self.maxmemory.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// The password that the default user was given here.
@@ -359,6 +369,7 @@ impl Settings {
     fn apply(&self, change: Change) {
         match change {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
+            Change::Maxmemory(bytes) => self.maxmemory.store(bytes, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
             Change::OpenChannels(open) => self.open_channels.store(open, Relaxed),
             Change::AcllogMaxLen(most) => self.acllog_len_max.store(most, Relaxed),

@@ -11,6 +11,7 @@ use crate::password::Password;
 /// A value that has been checked and only waits to be stored.
 pub(super) enum Change {
     Maxclients(u64),
+    Maxmemory(u64),
     Requirepass(Password),
     OpenChannels(bool),
     AcllogMaxLen(u64),
@@ -41,8 +42,8 @@ pub(super) struct Row {
     pub(super) parse: Option<Parse>,
 }
 
-/// The table. `appendonly`, `client-output-buffer-limit` and the two about memory are what tools ask Redis for;
-/// their answers are true of this server.
+/// The table. `appendonly`, `client-output-buffer-limit` and `maxmemory-policy` are what tools ask Redis for; their
+/// answers are true of this server, where no value is evicted, and no limit that was reached.
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "acl-pubsub-default",
@@ -151,8 +152,11 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "maxmemory",
-        get: |_| text("0"),
-        parse: None,
+        get: |s| text(s.maxmemory.load(Relaxed)),
+        parse: Some(|value| {
+            let bytes = bytes(value).ok_or("argument must be a memory value")?;
+            Ok(Change::Maxmemory(bytes))
+        }),
     },
     Row {
         name: "maxmemory-policy",

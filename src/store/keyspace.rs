@@ -1,6 +1,7 @@
 //! The databases: what commands and background work may do with keys.
 
 use super::counts::{Counts, Share};
+use super::eviction::Eviction;
 use super::key::Key;
 use super::lapses::Lapses;
 use super::policies::Policies;
@@ -26,9 +27,10 @@ pub const DATABASES_MAX: u8 = 16;
 pub struct Store {
     databases: Box<[OnceLock<Shards<Value>>]>,
     hasher: RandomState,
-    watches: Watches,
+    pub(super) watches: Watches,
     /// Which keys have changed since the journal last looked.
     pub touched: Touched,
+    pub(super) eviction: Eviction,
     /// Limits stored under a name.
     pub policies: Policies,
     /// Tickets and remembered answers.
@@ -50,9 +52,9 @@ pub struct Page {
 /// How far the sweep has come. Hand it back for the next step.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Sweep {
-    database: usize,
-    shard: usize,
-    place: usize,
+    pub(super) database: usize,
+    pub(super) shard: usize,
+    pub(super) place: usize,
     /// Places looked at and keys dropped in the last step.
     pub looked: usize,
     /// Keys dropped in the last step.
@@ -77,6 +79,7 @@ impl Store {
             touched: Touched::new(hasher.clone()),
             hasher,
             watches: Watches::default(),
+            eviction: Eviction::default(),
             policies: Policies::default(),
             records: Records::default(),
             counts: Counts::default(),
@@ -88,7 +91,7 @@ impl Store {
         self.databases[usize::from(database)].get_or_init(|| Shards::new(self.hasher.clone()))
     }
 
-    fn existing(&self, database: u8) -> Option<&Shards<Value>> {
+    pub(super) fn existing(&self, database: u8) -> Option<&Shards<Value>> {
         self.databases[usize::from(database)].get()
     }
 
@@ -381,7 +384,7 @@ impl Store {
     }
 
     /// Takes out of a value what has lapsed: the one place that learns of a lapse.
-    fn lapse(&self, database: u8, key: &[u8], value: &mut Value, now: Timestamp) {
+    pub(super) fn lapse(&self, database: u8, key: &[u8], value: &mut Value, now: Timestamp) {
         let numbers = value.lapse(now);
         self.counts.lapsed(database, numbers.len());
         self.lapses.notice(database, key, &numbers);

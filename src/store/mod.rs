@@ -1,6 +1,7 @@
 //! Keys and their entries: sharded, locked for as long as one call takes, swept of what is forgotten.
 
 mod counts;
+mod eviction;
 mod key;
 mod keyspace;
 mod lapses;
@@ -11,6 +12,7 @@ mod touched;
 mod value;
 mod watches;
 
+pub use eviction::{Fit, Thinning};
 pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use lapses::Lapses;

@@ -337,6 +337,18 @@ impl Records {
         while some_answers() {}
     }
 
+    /// True if any ticket or answer is known.
+    pub fn any(&self) -> bool {
+        self.counts() != (0, 0)
+    }
+
+    /// True if a ticket or an answer of the key is known, expired ones included that were not swept.
+    pub fn knows(&self, database: u8, key: &[u8]) -> bool {
+        let home = (database, Key::new(key));
+        let tables = self.0.lock();
+        tables.tickets.contains_key(&home) || tables.answers.contains_key(&home)
+    }
+
     /// Tickets and answers known.
     pub fn counts(&self) -> (usize, usize) {
         let tables = self.0.lock();

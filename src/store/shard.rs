@@ -34,6 +34,28 @@ pub struct Step {
     pub next: Option<usize>,
 }
 
+impl Step {
+    /// Of a shard that is not there.
+    pub const NOTHING: Self = Self {
+        looked: 0,
+        dropped: 0,
+        next: None,
+    };
+}
+
+/// The table of a shard, in places.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// All; at least one, though an empty table takes no memory.
+    pub places: usize,
+    /// Those with a key.
+    pub keys: usize,
+    /// Those that keys can take before the table is replaced by a larger one.
+    pub free: usize,
+    /// Keys that it would hold if it were made anew: one place in eight stays free.
+    pub keys_max: usize,
+}
+
 /// One database.
 pub struct Shards<V> {
     map: DashMap<Key, V, RandomState>,
@@ -182,6 +204,52 @@ impl<V: Value> Shards<V> {
             }
         });
         places.sum::<usize>() * Self::PLACE_BYTES
+    }
+
+    /// The shard of a key.
+    pub fn shard_of_key(&self, key: &[u8]) -> usize {
+        self.shard_of(self.hash(key))
+    }
+
+    /// The table of a shard.
+    pub fn table(&self, shard: usize) -> Table {
+        let table = self.map.shards()[shard].read();
+        let (places, keys) = (table.buckets(), table.len());
+        let is_small = places < 8;
+        Table {
+            places,
+            keys,
+            free: table.capacity() - keys,
+            keys_max: if is_small { places - 1 } else { places / 8 * 7 },
+        }
+    }
+
+    /// Bytes of a table of so many places.
+    pub const fn bytes_of(places: usize) -> usize {
+        // There is a group of bytes more than places.
+        places * Self::PLACE_BYTES + 16
+    }
+
+    /// Replaces the table of a shard by a new one of the same size, in which the places of keys that were dropped are
+    /// free. They are not in a table that is nearly full: whoever looks for a key must not stop there.
+    pub fn renew(&self, shard: usize) {
+        let mut table = self.map.shards()[shard].write();
+        let hash = |(name, _): &(Key, SharedValue<V>)| self.hash(name.as_bytes());
+        let places = table.buckets();
+        let mut renewed = dashmap_shard_like(&*table);
+        renewed.reserve(places / 8 * 7, hash);
+        for entry in std::mem::take(&mut *table) {
+            renewed.insert(hash(&entry), entry, hash);
+        }
+        *table = renewed;
+    }
+
+    /// Replaces the table of a shard by the smallest that holds its keys and some more; false if it is that already.
+    pub fn shrink(&self, shard: usize) -> bool {
+        let mut table = self.map.shards()[shard].write();
+        let (before, room) = (table.buckets(), table.len() + table.len() / 8);
+        table.shrink_to(room, |(name, _)| self.hash(name.as_bytes()));
+        table.buckets() < before
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.

@@ -13,6 +13,7 @@ use crate::plain::{PlainError, Text};
 use crate::protocol::{Arguments, Reply};
 
 const WRITE: Flags = Flags::WRITE.and(Flags::FAST);
+const ADDS: Flags = WRITE.and(Flags::DENYOOM);
 const READ: Flags = Flags::READONLY.and(Flags::FAST);
 
 const FIELD: Argument = Argument::string("field");
@@ -29,7 +30,7 @@ pub const HSET: Spec = Spec {
     arguments: &[Argument::key("key"), PAIRS],
     reply: "How many of the fields are new.",
     uses: Uses::Each(&[KeyUse::UPDATE]),
-    ..row("HSET", WRITE, Arity::at_least(4), |context, arguments| {
+    ..row("HSET", ADDS, Arity::at_least(4), |context, arguments| {
         let added = set(context, arguments, "hset")?;
         context.reply.integer(added as i64);
         Ok(())
@@ -42,7 +43,7 @@ pub const HMSET: Spec = Spec {
     arguments: &[Argument::key("key"), PAIRS],
     reply: "OK.",
     uses: Uses::Each(&[KeyUse::UPDATE]),
-    ..row("HMSET", WRITE, Arity::at_least(4), |context, arguments| {
+    ..row("HMSET", ADDS, Arity::at_least(4), |context, arguments| {
         set(context, arguments, "hmset")?;
         context.reply.ok();
         Ok(())
@@ -161,7 +162,7 @@ pub const HINCRBY: Spec = Spec {
     summary: "Add to a field of a hash",
     arguments: &[Argument::key("key"), FIELD, Argument::integer("increment")],
     reply: "The sum.",
-    ..row("HINCRBY", WRITE, Arity::exactly(4), |context, arguments| {
+    ..row("HINCRBY", ADDS, Arity::exactly(4), |context, arguments| {
         let by = number::required(arguments.get(3).unwrap_or_default())?;
         let (key, field) = (
             arguments.get(1).unwrap_or_default(),

@@ -10,6 +10,7 @@ use crate::plain::{PlainError, Text};
 use crate::protocol::{Arguments, Reply};
 
 const WRITE: Flags = Flags::WRITE.and(Flags::FAST);
+const ADDS: Flags = WRITE.and(Flags::DENYOOM);
 const READ: Flags = Flags::READONLY.and(Flags::FAST);
 
 const ELEMENTS: Argument = Argument::string("element").multiple();
@@ -25,7 +26,7 @@ pub const LPUSH: Spec = Spec {
     arguments: &[Argument::key("key"), ELEMENTS],
     reply: "How many elements the list has now.",
     uses: Uses::Each(&[KeyUse::INSERT]),
-    ..row("LPUSH", WRITE, Arity::at_least(3), |context, arguments| {
+    ..row("LPUSH", ADDS, Arity::at_least(3), |context, arguments| {
         push(context, arguments, List::push_front)
     })
 };
@@ -36,7 +37,7 @@ pub const RPUSH: Spec = Spec {
     arguments: &[Argument::key("key"), ELEMENTS],
     reply: "How many elements the list has now.",
     uses: Uses::Each(&[KeyUse::INSERT]),
-    ..row("RPUSH", WRITE, Arity::at_least(3), |context, arguments| {
+    ..row("RPUSH", ADDS, Arity::at_least(3), |context, arguments| {
         push(context, arguments, List::push_back)
     })
 };

@@ -14,6 +14,7 @@ use crate::protocol::{Arguments, Reply};
 pub use super::sorted_set_range::{ZCOUNT, ZRANGE, ZRANGEBYSCORE, ZREVRANGE, ZREVRANGEBYSCORE};
 
 const WRITE: Flags = Flags::WRITE.and(Flags::FAST);
+const ADDS: Flags = WRITE.and(Flags::DENYOOM);
 const READ: Flags = Flags::READONLY.and(Flags::FAST);
 
 const MEMBER: Argument = Argument::string("member");
@@ -43,7 +44,7 @@ pub const ZADD: Spec = Spec {
     ],
     reply: "How many members are new, with `CH` how many are new or have another score. With `INCR` the new score, nil if the options kept it.",
     uses: Uses::Each(&[KeyUse::UPDATE]),
-    ..row("ZADD", WRITE, Arity::at_least(4), add)
+    ..row("ZADD", ADDS, Arity::at_least(4), add)
 };
 
 /// The row of ZINCRBY.
@@ -55,7 +56,7 @@ pub const ZINCRBY: Spec = Spec {
         MEMBER,
     ],
     reply: "The new score.",
-    ..row("ZINCRBY", WRITE, Arity::exactly(4), |context, arguments| {
+    ..row("ZINCRBY", ADDS, Arity::exactly(4), |context, arguments| {
         let by = float(arguments.get(2).unwrap_or_default())?;
         let (key, member) = (
             arguments.get(1).unwrap_or_default(),

@@ -90,7 +90,7 @@ fn idle_time(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), 
     refuse(
         context,
         arguments,
-        "ERR Nothing is evicted here, so the idle time of keys is not tracked.",
+        "ERR Nothing is evicted for being idle here, so the idle time of keys is not tracked.",
     )
 }
 

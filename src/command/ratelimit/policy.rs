@@ -31,7 +31,7 @@ pub const SPEC: Spec = Spec {
                     .multiple(),
             ],
             reply: "OK. Keys follow on their next call, by the rules for changed parameters. It is told on `__rl@<db>__:policy`.",
-            flags: Flags::WRITE.and(Flags::ADMIN),
+            flags: Flags::WRITE.and(Flags::ADMIN).and(Flags::DENYOOM),
             ..Spec::new("RL.POLICY|SET", Group::RateLimit, Arity::at_least(5), set)
         },
         Spec {

@@ -126,6 +126,7 @@ fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), E
     context.shared.metrics.reset();
     context.shared.store.counts.reset_lapsed_leases();
     context.shared.acl.log.lock().reset_counts();
+    context.shared.store.counts.reset_evicted_keys();
     context.reply.ok();
     Ok(())
 }

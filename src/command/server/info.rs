@@ -4,6 +4,7 @@
 
 mod counts;
 mod journal;
+mod memory;
 
 use super::{REDIS_VERSION, VERSION, process};
 use crate::acl::Reason;
@@ -55,7 +56,7 @@ const fn on_request(name: &'static str, write: fn(&mut Lines, &Context<'_>)) -> 
 const SECTIONS: [Section; 14] = [
     section("Server", server),
     section("Clients", clients),
-    section("Memory", memory),
+    section("Memory", memory::section),
     section("Persistence", persistence),
     section("Stats", statistics),
     section("Ratelimit", rate_limit),
@@ -146,27 +147,6 @@ fn clients(lines: &mut Lines, context: &Context<'_>) {
     lines.line("total_watched_keys", watched);
 }
 
-/// There is no allocator of our own that counts: `used_memory` is what is resident, like `used_memory_rss`.
-fn memory(lines: &mut Lines, _: &Context<'_>) {
-    let mut both = |name: &str, bytes: u64| {
-        lines.line(name, bytes);
-        lines.line(&format!("{name}_human"), process::human(bytes));
-    };
-    if let Some(bytes) = process::resident_bytes() {
-        both("used_memory", bytes);
-        both("used_memory_rss", bytes);
-    }
-    if let Some(bytes) = process::resident_bytes_peak() {
-        both("used_memory_peak", bytes);
-    }
-    if let Some(bytes) = process::system_bytes() {
-        both("total_system_memory", bytes);
-    }
-    lines.line("maxmemory", 0);
-    lines.line("maxmemory_human", "0B");
-    lines.line("maxmemory_policy", "noeviction");
-}
-
 fn persistence(lines: &mut Lines, context: &Context<'_>) {
     let report = context.shared.saves.report();
     let changes = context.shared.metrics.changes();
@@ -208,7 +188,7 @@ fn statistics(lines: &mut Lines, context: &Context<'_>) {
     lines.line("total_net_output_bytes", totals.sent_bytes);
     lines.line("rejected_connections", totals.rejected_connections);
     lines.line("expired_keys", totals.forgotten_keys);
-    lines.line("evicted_keys", 0);
+    lines.line("evicted_keys", context.shared.store.counts.evicted_keys());
     let hub = &context.shared.hub;
     lines.line("pubsub_channels", hub.count(Kind::Channel));
     lines.line("pubsub_patterns", hub.count(Kind::Pattern));

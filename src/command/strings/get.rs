@@ -4,7 +4,7 @@ use super::{KEY, reads, reply_text, with_slot, with_text, writes};
 use crate::command::context::Context;
 use crate::command::deadline::{self, Unit};
 use crate::command::error::Error;
-use crate::command::spec::{Argument, ArgumentKind, Arity, KeyUse, Spec, Uses};
+use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, KeyUse, Spec, Uses};
 use crate::plain::{Expiry, expiry, text};
 use crate::protocol::Arguments;
 
@@ -30,6 +30,7 @@ pub const GETDEL: Spec = Spec {
     summary: "Give the string of a key and remove it",
     arguments: &[KEY],
     reply: "The string, nil for a key that does not exist.",
+    flags: Flags::WRITE.and(Flags::FAST),
     uses: Uses::Each(&[KeyUse::TAKE_OUT]),
     ..writes("GETDEL", Arity::exactly(2), get_and_delete)
 };
@@ -52,6 +53,7 @@ pub const GETEX: Spec = Spec {
         .optional(),
     ],
     reply: "The string, nil for a key that does not exist. Without an option nothing changes.",
+    flags: Flags::WRITE.and(Flags::FAST),
     ..writes("GETEX", Arity::at_least(2), get_and_expire)
 };
 

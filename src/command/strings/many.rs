@@ -34,7 +34,7 @@ pub const MSET: Spec = Spec {
     summary: "Set the strings of several keys",
     arguments: PAIRS,
     reply: "OK. Of a key that is named twice the last string counts.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
     keys: PAIR_KEYS,
     uses: Uses::Each(&[KeyUse::OVERWRITE]),
     ..writes("MSET", Arity::at_least(3), |context, arguments| {
@@ -49,7 +49,7 @@ pub const MSETNX: Spec = Spec {
     summary: "Set the strings of several keys if none of them exists",
     arguments: PAIRS,
     reply: "1, or 0 if one of them exists: none is set then.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
     keys: PAIR_KEYS,
     uses: Uses::Each(&[KeyUse::CREATE]),
     ..writes("MSETNX", Arity::at_least(3), |context, arguments| {

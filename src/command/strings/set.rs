@@ -34,7 +34,7 @@ pub const SET: Spec = Spec {
         .optional(),
     ],
     reply: "OK, or nil if the condition does not hold; with GET the string that was there, nil for none. A string is at most 65,536 bytes long.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
     uses: Uses::Varying {
         most: KeyUse::CHANGE,
         actual: |arguments| {
@@ -62,7 +62,7 @@ pub const SETEX: Spec = Spec {
     summary: "Set the string of a key, and in how many seconds it goes",
     arguments: &[KEY, Argument::integer("seconds"), VALUE],
     reply: "OK.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
     uses: Uses::Each(&[KeyUse::OVERWRITE]),
     ..writes("SETEX", Arity::exactly(4), |context, arguments| {
         set_for(context, arguments, Unit::Seconds, "setex")
@@ -74,7 +74,7 @@ pub const PSETEX: Spec = Spec {
     summary: "Set the string of a key, and in how many milliseconds it goes",
     arguments: &[KEY, Argument::integer("milliseconds"), VALUE],
     reply: "OK.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
     uses: Uses::Each(&[KeyUse::OVERWRITE]),
     ..writes("PSETEX", Arity::exactly(4), |context, arguments| {
         set_for(context, arguments, Unit::Milliseconds, "psetex")
