@@ -81,7 +81,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("pem", &[]),
-    ("client", &["config", "core", "password", "pem", "protocol"]),
+    (
+        "client",
+        &["clock", "config", "core", "password", "pem", "protocol"],
+    ),
     ("arguments", &["client", "config", "settings"]),
     ("logging", &["config", "settings"]),
     (

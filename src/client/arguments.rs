@@ -1,4 +1,4 @@
-//! Flags of `tollgate ping` and `tollgate cli`.
+//! Flags of `tollgate ping` and `tollgate cli`, and what `tollgate bench` has in common with them.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -187,7 +187,7 @@ pub struct CliArguments {
     pub words: Vec<OsString>,
 }
 
-fn timeout(value: &str) -> Result<Duration, String> {
+pub(super) fn timeout(value: &str) -> Result<Duration, String> {
     let span = number::duration(value.as_bytes()).filter(|span| span.as_ns() > 0);
     let span = span.ok_or_else(|| "a duration above zero, such as 500ms or 2s".to_owned())?;
     Ok(Duration::from_nanos(span.as_ns()))

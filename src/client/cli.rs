@@ -253,7 +253,7 @@ impl Client<'_> {
 }
 
 /// The words of a line, quoted as in an inline request (and so as in redis-cli).
-fn split(line: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+pub(super) fn split(line: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     // A leading star would announce an array to the scanner; a blank before it does not.
     let line = [b" ", line.trim_ascii_end(), b"\n"].concat();
     match Scanner::new().scan(&line, &RequestLimits::AUTHENTICATED) {

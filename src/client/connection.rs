@@ -1,7 +1,7 @@
 //! A blocking connection: sends commands, reads replies.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use redis_protocol::resp2;
@@ -82,6 +82,11 @@ impl Connection {
             input: Vec::new(),
             scanner: Scanner::default(),
         })
+    }
+
+    /// The socket, for whoever speaks over it in another way. Nothing may be on its way from the server.
+    pub(super) fn into_stream(self) -> Stream {
+        self.stream
     }
 
     /// Logs in, chooses protocol and database, as far as they are not the defaults.

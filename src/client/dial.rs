@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,13 +15,66 @@ use super::arguments::{Place, Target, TlsOptions};
 use super::connection::ClientError;
 use crate::pem;
 
-/// Both directions of a connection. Behind a pointer: a client's time goes into waiting for the server.
-pub(super) type Stream = Box<dyn Duplex>;
+/// Both directions of a connection.
+pub(super) enum Stream {
+    Tcp(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Unix(UnixStream),
+}
 
-/// What can be read and written.
-pub(super) trait Duplex: Read + Write + Send {}
+impl Stream {
+    /// Has reads and writes return at once, with `WouldBlock` if there is nothing to do.
+    pub(super) fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_nonblocking(true),
+            Self::Tls(stream) => stream.sock.set_nonblocking(true),
+            Self::Unix(stream) => stream.set_nonblocking(true),
+        }
+    }
 
-impl<T: Read + Write + Send> Duplex for T {}
+    /// True if what has been read from the socket, or is to be written to it, may wait here.
+    pub(super) fn is_buffered(&self) -> bool {
+        matches!(self, Self::Tls(_))
+    }
+}
+
+impl AsRawFd for Stream {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Self::Tcp(stream) => stream.as_raw_fd(),
+            Self::Tls(stream) => stream.sock.as_raw_fd(),
+            Self::Unix(stream) => stream.as_raw_fd(),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Tls(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.flush(),
+            Self::Tls(stream) => stream.flush(),
+            Self::Unix(stream) => stream.flush(),
+        }
+    }
+}
 
 /// Connects; `timeout` bounds the dialling of each address, and each later read and write.
 ///
@@ -36,12 +90,11 @@ pub(super) fn dial(target: &Target, timeout: Option<Duration>) -> Result<Stream,
         Place::Address(host, port) => {
             let stream = dial_tcp(&host, port, timeout)?;
             if !target.tls.tls {
-                return Ok(Box::new(stream));
+                return Ok(Stream::Tcp(stream));
             }
             let failed = |error| ClientError::Tls(format!("{host}:{port}"), error);
-            Ok(Box::new(
-                shake_hands(stream, &host, &target.tls).map_err(failed)?,
-            ))
+            let stream = shake_hands(stream, &host, &target.tls).map_err(failed)?;
+            Ok(Stream::Tls(Box::new(stream)))
         }
     }
 }
@@ -51,7 +104,7 @@ fn dial_socket(path: &Path, timeout: Option<Duration>) -> Result<Stream, ClientE
     let stream = UnixStream::connect(path).map_err(unreachable)?;
     stream.set_read_timeout(timeout)?;
     stream.set_write_timeout(timeout)?;
-    Ok(Box::new(stream))
+    Ok(Stream::Unix(stream))
 }
 
 fn dial_tcp(host: &str, port: u16, timeout: Option<Duration>) -> Result<TcpStream, ClientError> {

@@ -1,6 +1,8 @@
-//! The built-in client: `tollgate ping` and `tollgate cli`. Blocking, one connection, no runtime.
+//! The built-in client: `tollgate ping`, `tollgate cli` and `tollgate bench`. No runtime: the first two block on one
+//! connection, the third waits for many at once.
 
 pub mod arguments;
+pub mod bench;
 pub mod cli;
 pub mod connection;
 mod dial;

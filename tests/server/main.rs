@@ -3,6 +3,7 @@
 //! Nothing here sleeps: tests wait for a line of the log, a reply, the end of a stream or of a process.
 
 mod authority;
+mod bench;
 mod config;
 mod connections;
 mod harness;
