@@ -126,10 +126,19 @@ async fn start(
         // Nobody else has set it.
         let _ = engine.shared.journal.set(journal.status());
     }
-    // A disk that is full does not stop the start: it is told, and tried again.
-    let shared = &engine.shared;
-    let now = || shared.clock.now();
-    let _ = keeper.begin(&shared.store, &now, journal::flushing(&shared.settings));
+    let begun = spawn_blocking({
+        let (engine, keeper) = (engine.clone(), keeper.clone());
+        move || {
+            let shared = &engine.shared;
+            let (now, flushing) = (|| shared.clock.now(), journal::flushing(&shared.settings));
+            keeper.begin(&shared.store, &now, flushing)
+        }
+    });
+    tokio::select! {
+        // A disk that is full does not stop the start: it is told, and tried again.
+        begun = begun => drop(begun.map_err(line)?),
+        () = &mut stop => return Ok(End::BrokenOff),
+    }
     let policies_read = policies.len();
     engine.set_policies(policies).ok_or(TOO_MANY_POLICIES)?;
     let users = match &config.aclfile {

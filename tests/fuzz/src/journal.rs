@@ -65,7 +65,7 @@ fn open(disk: &MemoryDisk) -> Option<(Keeper, Store, Timestamp)> {
         Ok((keeper, restored)) => Some((keeper, store, restored.until)),
         Err(error) => {
             // The snapshot was read already; numbers that it knows of are not given again.
-            let held = Holdings::of(&store, Timestamp::ZERO).into_journaled();
+            let held = Holdings::of(&store, Timestamp::ZERO).journaled();
             assert_eq!(held, Holdings::default(), "{error}");
             None
         }
