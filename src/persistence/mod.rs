@@ -34,7 +34,7 @@ pub mod status;
 
 pub use codec_gone::Gone;
 pub use error::{Fault, LoadError, SaveError};
-pub use files::replace;
+pub use files::{remove_leftovers, replace};
 pub use keeper::{Keeper, Keeping, Restored};
 pub use snapshot::{Loaded, Saved};
 pub use status::{SaveReport, SaveStatus, Saving};

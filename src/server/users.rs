@@ -16,6 +16,13 @@ const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// So many wrong lines are told.
 const TOLD_MAX: usize = 10;
 
+/// [`load`] at start; what a save that was killed has left beside the file goes.
+pub(super) fn load_at_start(engine: &Engine, file: &Path) -> Result<usize, String> {
+    // If it cannot, it stays, and harms nobody.
+    let _ = persistence::remove_leftovers(&Machine, file);
+    load(engine, file)
+}
+
 /// `ACL LOAD`.
 pub(super) async fn reload(engine: Arc<Engine>) -> Completion {
     away(engine, |engine, file| load(engine, file).map(drop)).await
@@ -84,6 +91,9 @@ pub(super) fn load(engine: &Engine, file: &Path) -> Result<usize, String> {
 /// One line that says what failed; the file is as it was.
 pub(super) fn save(engine: &Engine, file: &Path) -> Result<(), String> {
     let text = acl::write(&engine.shared.acl.all());
+    if text.len() as u64 > BYTES_MAX {
+        return Err("the users were not saved: a file of them has at most 64 MiB".to_owned());
+    }
     let saved = persistence::replace(&Machine, file, |file| file.append(&text));
     saved.map_err(|error| {
         let (file, step, source) = (file.display(), error.step.doing(), error.source);

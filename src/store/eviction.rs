@@ -10,7 +10,7 @@
 
 use super::key::Key;
 use super::keyspace::{DATABASES_MAX, Store, Sweep};
-use super::shard::{Shards, Step, Table};
+use super::shard::{Fill, Shards, Step};
 use super::value::Value;
 use crate::core::loss::Loss;
 use crate::core::units::Timestamp;
@@ -57,7 +57,7 @@ pub enum Fit {
     Grows(usize),
 }
 
-impl Table {
+impl Fill {
     /// True if `count` new keys fit in, and a few others that come at the same time.
     fn has(self, count: usize) -> bool {
         count + (self.keys_max / FREED_PART_MIN).min(SPARE_PLACES_MAX) <= self.free
@@ -70,7 +70,7 @@ impl Table {
         // A power of two, at least four; growing at least doubles it.
         let needed = (self.keys + count) * 8 / 7 + 1;
         let places = needed.next_power_of_two().max(self.places * 2).max(4);
-        Fit::Grows(Shards::<Value>::bytes_of(places))
+        Fit::Grows(Shards::bytes_of(places))
     }
 
     /// Places of keys that were dropped and that only a new table has free.
@@ -107,7 +107,7 @@ impl Store {
     /// How `count` new keys would fit into the table of a shard.
     pub fn fit(&self, database: u8, shard: usize, count: usize) -> Fit {
         match self.existing(database) {
-            Some(shards) => shards.table(shard).fit(count),
+            Some(shards) => shards.fill(shard).fit(count),
             None => Fit::Grows(DATABASE_BYTES),
         }
     }
@@ -126,8 +126,8 @@ impl Store {
             return false;
         };
         let _renewing = self.eviction.renewing.lock();
-        let table = shards.table(shard);
-        let bytes = Shards::<Value>::bytes_of(table.places);
+        let table = shards.fill(shard);
+        let bytes = Shards::bytes_of(table.places);
         // Others may have made them meanwhile.
         if table.has(count) || !has_room(bytes) {
             return table.has(count);
@@ -137,14 +137,14 @@ impl Store {
         if missing > 0 {
             self.drop_fullest(database, shards, shard, missing, now);
         }
-        let table = shards.table(shard);
+        let table = shards.fill(shard);
         let least = (table.keys_max / FREED_PART_MIN).max(count);
         if !table.has(count) && table.stale() > 0 && table.free + table.stale() >= least {
             self.eviction.renewing_bytes.store(bytes, Relaxed);
             shards.renew(shard);
             self.eviction.renewing_bytes.store(0, Relaxed);
         }
-        shards.table(shard).has(count)
+        shards.fill(shard).has(count)
     }
 
     /// Bytes that are used for a moment, since a table is made anew.
@@ -157,12 +157,12 @@ impl Store {
     fn drop_fullest(
         &self,
         database: u8,
-        shards: &Shards<Value>,
+        shards: &Shards,
         shard: usize,
         most: usize,
         now: Timestamp,
     ) {
-        let places = shards.table(shard).places;
+        let places = shards.fill(shard).places;
         let begin = self.eviction.place.fetch_add(SAMPLE_PLACES, Relaxed) % places;
         let mut sample = Vec::new();
         let looked = self.look(database, shard, begin, SAMPLE_PLACES, now, &mut sample);

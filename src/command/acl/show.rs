@@ -2,6 +2,7 @@
 
 use super::FLAGS;
 use crate::acl::{self, Selector};
+use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
@@ -54,6 +55,7 @@ fn names(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
 
 fn list(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     let text = acl::write(&context.shared.acl.all());
+    check_reply_bytes("ACL LIST", text.len())?;
     let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
     context.reply.array(lines.len());
     for line in lines {
