@@ -12,6 +12,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// A worker that is busy for so much of the time hands connections over. What comes then waits for a few others, each
 /// some microseconds.
 pub(super) const HIGH_PERCENT: usize = 75;
+/// And to one that is busy for so much less: to move takes some tens of microseconds and leaves a cold cache.
+const GAP_PERCENT: usize = 20;
 /// A worker is given back if another one would be busy for no more than this with both's connections: far enough below
 /// the bound above that they do not come and go.
 const LOW_PERCENT: usize = 40;
@@ -65,7 +67,7 @@ fn plan(loads: &[Load]) -> Vec<Move> {
         // All of them are as busy, and one by itself makes no load smaller.
         let share = (high.connections * more).div_ceil(2 * high.busy_percent);
         let connections = share.min(high.connections.saturating_sub(1));
-        let worth_it = low.busy_percent < HIGH_PERCENT && connections > 0;
+        let worth_it = more >= GAP_PERCENT && connections > 0;
         return worth_it
             .then_some(Move {
                 from: most,
@@ -115,7 +117,7 @@ mod tests {
     #[test]
     fn nothing_moves_if_it_does_not_help() {
         assert_eq!(planned(&[(100, 1), (0, 0)]), []);
-        assert_eq!(planned(&[(100, 50), (80, 50)]), []);
+        assert_eq!(planned(&[(100, 50), (81, 50)]), []);
         assert_eq!(planned(&[(100, 50)]), []);
         assert_eq!(planned(&[]), []);
     }

@@ -65,7 +65,8 @@ impl Promised {
 
     fn of(bucket: &Bucket) -> Self {
         let after_pause = Self::AFTER_PAUSE * u8::from(bucket.promised_after_pause);
-        Self(after_pause | Self::AHEAD * u8::from(bucket.promised_ahead))
+        let ahead = Self::AHEAD * u8::from(bucket.promised_ahead);
+        Self(after_pause | ahead)
     }
 
     const fn is(self, promised: u8) -> bool {
