@@ -315,9 +315,7 @@ impl Store {
             if loss.is_some_and(|loss| loss > Loss::NONE) {
                 evicted += 1;
                 // One that has gone by itself is gone after a restart too.
-                let before = self.touched.look(value);
-                self.touched
-                    .compare(database, key.as_bytes(), before, &Value::default());
+                self.touched.touch_if_on(database, key.as_bytes());
             }
             loss.is_some()
         });
