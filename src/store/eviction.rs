@@ -312,7 +312,11 @@ impl Store {
             self.lapse(database, key.as_bytes(), value, now);
             let loss = loss(key, value).filter(|loss| left > 0 && *loss <= largest);
             left -= usize::from(loss.is_some());
-            evicted += usize::from(loss.is_some_and(|loss| loss > Loss::NONE));
+            if loss.is_some_and(|loss| loss > Loss::NONE) {
+                evicted += 1;
+                // One that has gone by itself is gone after a restart too.
+                self.touched.touch_if_on(database, key.as_bytes());
+            }
             loss.is_some()
         });
         self.counts.evicted(evicted);
