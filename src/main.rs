@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         None => {
             give_freed_tables_back();
+            outlive_a_limit_of_file_sizes();
             if password_is_visible {
                 hide_password(arguments::password_text(&arguments.config.requirepass));
             }
@@ -68,6 +69,14 @@ fn give_freed_tables_back() {
     // SAFETY: it sets a number in the allocator, before there is another thread.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 128 * 1024);
+    }
+}
+
+/// A file that may not grow any more is an error of its write, and not the end of the process.
+fn outlive_a_limit_of_file_sizes() {
+    // SAFETY: it installs no handler, and there is no other thread yet.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 

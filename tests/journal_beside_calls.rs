@@ -83,11 +83,16 @@ fn take_and_cancel(engine: &Arc<Engine>, seed: u64, done: &AtomicBool) {
     }
 }
 
-/// Gives a value one new name after the other.
+/// Gives a value one new name after the other, among many keys that change.
 fn rename(engine: &Arc<Engine>, done: &AtomicBool) {
     let mut client = Client::new(engine);
-    let mut at = 0;
+    let many: String = (0..500).map(|key| format!(" filler{key} x")).collect();
+    let (mut at, mut renamed) = (0, 0);
     while !done.load(Relaxed) {
+        renamed += 1;
+        if renamed % 200 == 0 {
+            client.call(&format!("MSET{many}"));
+        }
         let next = (at + 1) % 5;
         client.call(&format!("RENAME token{at} token{next}"));
         at = next;
@@ -167,6 +172,15 @@ fn check(store: &Store, now: Timestamp) {
     assert!((1..=2).contains(&tokens.count()));
 }
 
+/// Has the callers end, also when the test fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 #[test]
 fn what_a_crash_leaves_at_any_moment_holds_together() {
     let directory = tempfile::tempdir().unwrap();
@@ -187,6 +201,7 @@ fn what_a_crash_leaves_at_any_moment_holds_together() {
     let journal = keeper.journal().unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _ends = Ends(&done);
         for seed in 1..3 {
             let (engine, done) = (&engine, &done);
             scope.spawn(move || take_and_cancel(engine, seed, done));
@@ -201,7 +216,6 @@ fn what_a_crash_leaves_at_any_moment_holds_together() {
             }
             check(&recover(&path), at);
         }
-        done.store(true, Relaxed);
     });
     journal.flush(store, &now, Flushing::Never, false).unwrap();
     let recovered = recover(&path);

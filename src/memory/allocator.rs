@@ -143,7 +143,7 @@ mod tests {
                 block.write(7);
                 for new_size in [100, 16_383, 16_384, 300_000, 20_000, 16_383, 10] {
                     block = Counting.realloc(block, layout(size, align), new_size);
-                    assert!(!block.is_null() && block as usize % align == 0);
+                    assert!(!block.is_null() && (block as usize).is_multiple_of(align));
                     assert_eq!(block.read(), 7, "{align} {new_size}");
                     block.add(new_size - 1).write(9);
                     size = new_size;

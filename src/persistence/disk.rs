@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,6 +30,12 @@ pub trait DiskFile: Send + Sync {
     /// # Errors
     /// The disk fails.
     fn sync(&self) -> io::Result<()>;
+
+    /// True while the file has a name. What is written to one that somebody has removed is lost with the process.
+    ///
+    /// # Errors
+    /// The disk fails.
+    fn is_there(&self) -> io::Result<bool>;
 
     /// Cuts the file to `length` bytes.
     ///
@@ -135,6 +141,10 @@ impl DiskFile for File {
 
     fn sync(&self) -> io::Result<()> {
         self.sync_all()
+    }
+
+    fn is_there(&self) -> io::Result<bool> {
+        Ok(self.metadata()?.nlink() > 0)
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {

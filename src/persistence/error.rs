@@ -87,7 +87,7 @@ impl fmt::Display for LoadError {
                 "move all files of the journal away to start from the snapshot alone",
             )
         } else {
-            ("snapshot", "move the file away to start empty")
+            ("snapshot", "move it and its journal away to start empty")
         };
         let Self { path, fault, .. } = self;
         write!(

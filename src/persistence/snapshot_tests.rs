@@ -285,11 +285,11 @@ fn an_error_says_which_file_what_is_wrong_and_what_to_do() {
     };
     assert_eq!(
         text(b"REDIS0011 and so on"),
-        "snapshot S is not a Tollgate snapshot. Nothing was loaded. Name another file with --dbfilename, or move the file away to start empty."
+        "snapshot S is not a Tollgate snapshot. Nothing was loaded. Name another file with --dbfilename, or move it and its journal away to start empty."
     );
     assert_eq!(
         text(b"TOLLGATE"),
-        "snapshot S is damaged: it ends too early (at byte 8). Nothing was loaded. Restore the file from a backup, or move the file away to start empty."
+        "snapshot S is damaged: it ends too early (at byte 8). Nothing was loaded. Restore the file from a backup, or move it and its journal away to start empty."
     );
     let error = load(&Machine, &Store::new(), directory.path()).unwrap_err();
     assert!(

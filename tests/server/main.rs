@@ -6,6 +6,7 @@ mod authority;
 mod config;
 mod connections;
 mod harness;
+mod journal;
 mod limits;
 mod memory;
 mod monitor;

@@ -142,8 +142,10 @@ impl Journal {
         force: bool,
     ) -> Result<(), JournalError> {
         let began = now();
-        self.status
-            .change(|report| report.writing_since = Some(began));
+        let changes = store.changes();
+        self.status.change(|report| {
+            (report.writing_since, report.writing) = (Some(began), changes);
+        });
         let result = if state.trust == Trust::Lost {
             store.forget_changes();
             let source =
@@ -158,7 +160,7 @@ impl Journal {
         let bytes = state.bytes();
         let generation = state.output.as_ref().map_or(0, |output| output.generation);
         self.status.change(|report| {
-            report.writing_since = None;
+            (report.writing_since, report.writing) = (None, 0);
             report.needs_snapshot = is_lost;
             (report.bytes, report.generation) = (bytes, generation);
             match &result {
@@ -187,6 +189,11 @@ impl Journal {
             }
         };
         let generation = output.generation;
+        if !output.file.is_there().unwrap_or(true) {
+            self.lose(state);
+            let source = io::Error::new(io::ErrorKind::NotFound, "somebody has removed the file");
+            return Err(self.error(generation, "writing", source));
+        }
         let mut taken = Taken::default();
         let mut batch = output.batch(now, flushing == Flushing::Never);
         let captured = capture::capture(store, began, &mut batch, &mut taken);
@@ -347,7 +354,14 @@ fn path_of(snapshot: &Path, generation: u64) -> PathBuf {
 }
 
 #[cfg(test)]
+mod capture_tests;
+#[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
+mod journal_tests;
+#[cfg(test)]
 mod test_disk;
 #[cfg(test)]
-#[path = "journal_tests.rs"]
-mod tests;
+mod test_kept;

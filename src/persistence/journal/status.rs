@@ -26,6 +26,8 @@ pub struct JournalReport {
     pub needs_snapshot: bool,
     /// When the writing that goes on began.
     pub writing_since: Option<Timestamp>,
+    /// How many changes are being written.
+    pub writing: usize,
     /// When the last good flush to the disk ended.
     pub flushed_at: Timestamp,
     /// How long the last flush took, in nanoseconds, good or not.

@@ -21,10 +21,14 @@ pub struct Faults {
     pub no_remove: bool,
 }
 
+type Meanwhile = Box<dyn FnOnce() + Send>;
+
 #[derive(Clone, Default)]
 pub struct TestDisk {
     pub files: Arc<Mutex<Files>>,
     pub faults: Arc<Mutex<Faults>>,
+    /// What happens while the next bytes are written.
+    meanwhile: Arc<Mutex<Option<Meanwhile>>>,
 }
 
 impl TestDisk {
@@ -37,8 +41,12 @@ impl TestDisk {
         });
         Self {
             files: Arc::new(Mutex::new(copied.collect())),
-            faults: Arc::default(),
+            ..Self::default()
         }
+    }
+
+    pub fn meanwhile(&self, f: impl FnOnce() + Send + 'static) {
+        *self.meanwhile.lock() = Some(Box::new(f));
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -132,6 +140,10 @@ struct TestFile {
 
 impl DiskFile for TestFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        let meanwhile = self.disk.meanwhile.lock().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile();
+        }
         let mut faults = self.disk.faults.lock();
         let fits = faults
             .room
@@ -146,6 +158,11 @@ impl DiskFile for TestFile {
 
     fn sync(&self) -> io::Result<()> {
         self.disk.check(|faults| faults.no_sync)
+    }
+
+    fn is_there(&self) -> io::Result<bool> {
+        let files = self.disk.files.lock();
+        Ok(files.values().any(|file| Arc::ptr_eq(file, &self.bytes)))
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {

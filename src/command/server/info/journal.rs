@@ -9,6 +9,8 @@ pub(super) fn write(lines: &mut Lines, context: &Context<'_>) {
     let Some(status) = shared.journal.get() else {
         return lines.line("journal_enabled", 0);
     };
+    // In this order, so that none is missed on its way from the notes to the disk.
+    let changes = shared.store.changes();
     let (report, now) = (status.report(), context.now);
     let suspended = report.suspended_since(now, shared.journal_late_ns());
     let status_of = |good: bool| if good { "ok" } else { "err" };
@@ -27,7 +29,7 @@ pub(super) fn write(lines: &mut Lines, context: &Context<'_>) {
     lines.line("journal_base_size", report.base_bytes);
     lines.line("journal_generation", report.generation);
     lines.line("journal_batches", report.batches);
-    lines.line("journal_pending_keys", shared.store.changes());
+    lines.line("journal_pending_keys", changes + report.writing);
     lines.line("journal_last_fsync", report.flushed_at.as_ns() / SECOND);
     lines.line(
         "journal_last_fsync_usec",
