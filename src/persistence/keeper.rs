@@ -3,6 +3,7 @@
 use super::disk::{Disk, Held};
 use super::error::{LoadError, SaveError, SaveStep};
 use super::files::{self, directory};
+use super::frame::BLOCK_BYTES;
 use super::journal::recovery::{self, Base, Recovered};
 use super::journal::{Flushing, Journal, JournalError};
 use super::snapshot::{self, JOURNAL_BEGIN, Loaded, Saved};
@@ -93,6 +94,8 @@ pub struct Keeper {
     journal: Option<Journal>,
     /// The generation that a snapshot names while there is no journal.
     next: u64,
+    /// A block of a snapshot holds so much.
+    block_bytes: usize,
     lock: Mutex<Option<Box<dyn Held>>>,
 }
 
@@ -140,6 +143,7 @@ impl Keeper {
             disk,
             path: path.to_owned(),
             journal,
+            block_bytes: BLOCK_BYTES,
             lock: Mutex::new(lock),
         };
         let taken_at = snapshot
@@ -153,6 +157,16 @@ impl Keeper {
             journal: recovered,
         };
         Ok((keeper, restored))
+    }
+
+    /// Writes in pieces that hold so many bytes and a bit, instead of those that are fast: for a test that looks at what happens
+    /// between two of them.
+    pub fn in_pieces(mut self, bytes: usize) -> Self {
+        self.block_bytes = bytes;
+        if let Some(journal) = &mut self.journal {
+            journal.part_bytes = bytes;
+        }
+        self
     }
 
     /// The journal, if there is one.
@@ -192,7 +206,15 @@ impl Keeper {
             Some(journal) => journal.complete_fold(store, now).map_err(io::Error::other),
             None => Ok(()),
         };
-        let saved = snapshot::save(&*self.disk, store, now(), &self.path, first, complete)?;
+        let saved = snapshot::save_blocks(
+            &*self.disk,
+            store,
+            now(),
+            &self.path,
+            first,
+            self.block_bytes,
+            complete,
+        )?;
         match &self.journal {
             Some(journal) => journal.end_fold(first, saved.bytes),
             None => super::journal::remove_before(&*self.disk, &self.path, first),
