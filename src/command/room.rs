@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Places looked at for one command or transaction whose keys have places, for the bytes that they take besides: some
 /// ten microseconds, and no lock is held for all of them.
-const PLACES_MAX: usize = 1_024;
+const PLACES_MAX: usize = 2_048;
 /// The part of the bound that is left before commands are looked at: room for tables to grow in, each one in 256 of
 /// all and twice as large as before, and for what threads have not added up yet.
 const NEAR_PART: usize = 32;
@@ -110,11 +110,10 @@ impl Room {
             room.make_places(shared, database, keys[0].0, keys.len(), now);
         }
         let bound = bound - bound / RENEWING_PART;
-        let is_over = || memory::used_bytes() + bytes > bound;
-        if is_over() {
-            store.evict(PLACES_MAX, now);
-        }
-        room.is_full |= is_over();
+        // What another command takes for that moment is no reason to refuse this one.
+        let fits = || memory::used_bytes() + bytes <= bound + store.renewing_bytes();
+        store.evict(PLACES_MAX, now, fits);
+        room.is_full |= !fits();
         room
     }
 
@@ -137,8 +136,8 @@ impl Room {
             return;
         }
         GROWING.fetch_sub(bytes, Relaxed);
-        let spare = bound.saturating_sub(memory::used_bytes());
-        self.is_full |= !store.make_places(database, shard, count, spare, now);
+        let has_room = |bytes| memory::used_bytes() + bytes <= bound;
+        self.is_full |= !store.make_places(database, shard, count, now, has_room);
     }
 
     /// True if nothing may be added.

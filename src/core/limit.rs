@@ -8,6 +8,11 @@ use super::wide::greatest_common_divisor;
 use super::window::WindowLimit;
 use std::fmt;
 
+#[path = "limit_words.rs"]
+mod words;
+
+pub use words::Words;
+
 /// What a call may ask of a key. One variant an algorithm; buckets, GCRA and PACE are one, since
 /// they convert into each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

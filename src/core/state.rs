@@ -34,9 +34,11 @@ impl State {
     /// Bytes that it takes outside of itself.
     pub fn heap_bytes(&self) -> usize {
         match self {
-            Self::Empty | Self::Bucket(_, None) | Self::Sliding(_) => 0,
             Self::Bucket(_, Some(timeline)) => timeline.bytes(),
-            Self::Window(window) => window.used.capacity() * size_of::<(u64, u64)>(),
+            Self::Window(window) if window.used.spilled() => {
+                window.used.capacity() * size_of::<(u64, u64)>()
+            }
+            Self::Empty | Self::Bucket(_, None) | Self::Window(_) | Self::Sliding(_) => 0,
             Self::Log(log) => log.bookings.capacity() * size_of::<log::Booking>(),
             Self::Leases(leases) => leases.bytes(),
         }

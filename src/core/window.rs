@@ -7,6 +7,10 @@
 use super::decision::{Earliest, Refusal, Standing};
 use super::limit::PeriodLimit;
 use super::units::{Timestamp, Wait};
+use smallvec::SmallVec;
+
+/// Windows with permits in them: their place in the row and how many. In order; one at most, unless some are booked.
+pub type Used = SmallVec<[(u64, u64); 1]>;
 
 /// The parameters of a fixed window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,17 +28,17 @@ pub struct Window {
     pub limit: WindowLimit,
     /// Where the row begins; it may lie ahead, after a pause.
     pub begin: Timestamp,
-    /// Windows with permits in them: their place in the row and how many. In order.
-    pub used: Vec<(u64, u64)>,
+    /// Windows with permits in them.
+    pub used: Used,
 }
 
 impl Window {
     /// A row that has not begun.
-    pub const fn new(limit: WindowLimit) -> Self {
+    pub fn new(limit: WindowLimit) -> Self {
         Self {
             limit,
             begin: Timestamp::ZERO,
-            used: Vec::new(),
+            used: Used::new(),
         }
     }
 
@@ -64,7 +68,7 @@ impl Window {
     pub fn adopt(mut self, limit: WindowLimit, now: Timestamp) -> Self {
         self.roll(now);
         if limit.per.period() != self.limit.per.period() {
-            let mut moved: Vec<(u64, u64)> = Vec::with_capacity(self.used.len());
+            let mut moved = Used::with_capacity(self.used.len());
             for &(place, used) in &self.used {
                 let into = self.start_of(place).since(self.begin);
                 let place = into / limit.per.period().as_ns();

@@ -4,7 +4,7 @@
 //! total as soon as it is much. The total alone is so right to within some hundred kilobytes, total and lines
 //! together are exact.
 
-use super::process::resident_bytes;
+use super::process::file_bytes;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
 
@@ -20,7 +20,10 @@ struct Line(AtomicIsize);
 static COUNTED: [Line; LINES] = [const { Line(AtomicIsize::new(0)) }; LINES];
 static TOTAL: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
-/// What is resident without having been asked for: the program, its stacks.
+/// Bytes of stacks, and of what the system's allocator has at hand: some hundred kilobytes were seen.
+const STACKS_BYTES: usize = 1024 * 1024;
+
+/// What is resident without having been asked for.
 static OUTSIDE: AtomicUsize = AtomicUsize::new(0);
 /// What was in use when the server started, with what is outside.
 static STARTUP: AtomicUsize = AtomicUsize::new(0);
@@ -80,10 +83,15 @@ pub fn startup_bytes() -> usize {
     STARTUP.load(Relaxed)
 }
 
-/// The server starts, and holds no keys yet: measures what is resident without having been allocated.
+/// Looks at what is resident without having been allocated, the program above all, of which more and more is as it is
+/// needed. Several times a second.
+pub fn look_outside() {
+    let file_bytes = file_bytes().unwrap_or(0);
+    OUTSIDE.store(file_bytes as usize + STACKS_BYTES, Relaxed);
+}
+
+/// The server starts, and holds no keys yet.
 pub fn started() {
-    let resident = resident_bytes().unwrap_or(0) as usize;
-    let allocated = allocated_bytes();
-    OUTSIDE.store(resident.saturating_sub(allocated), Relaxed);
+    look_outside();
     STARTUP.store(used_bytes(), Relaxed);
 }

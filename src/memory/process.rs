@@ -7,8 +7,18 @@ pub(super) const PAGE_BYTES: usize = 4096;
 
 /// Bytes of memory that are resident.
 pub fn resident_bytes() -> Option<u64> {
+    pages(1)
+}
+
+/// Bytes of files that are resident: of the program and its libraries, as far as they were needed.
+pub(super) fn file_bytes() -> Option<u64> {
+    pages(2)
+}
+
+/// A number of pages, by its place, in bytes.
+fn pages(place: usize) -> Option<u64> {
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let pages: u64 = statm.split_ascii_whitespace().nth(place)?.parse().ok()?;
     pages.checked_mul(PAGE_BYTES as u64)
 }
 

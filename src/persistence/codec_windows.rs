@@ -13,7 +13,7 @@ use crate::core::log::{Booking, LOG_COUNT_MAX, Log};
 use crate::core::number::AMOUNT_MAX;
 use crate::core::sliding::Sliding;
 use crate::core::units::{Span, Timestamp};
-use crate::core::window::{Window, WindowLimit};
+use crate::core::window::{Used, Window, WindowLimit};
 use std::collections::VecDeque;
 
 pub fn encode_per(out: &mut Vec<u8>, per: PeriodLimit) {
@@ -56,7 +56,7 @@ pub fn decode_window(input: &mut Input<'_>) -> Result<Window, DecodeError> {
         align,
     };
     let begin = input.instant()?;
-    let (mut used, mut last) = (Vec::new(), None);
+    let (mut used, mut last) = (Used::new(), None);
     for _ in 0..input.varint_u64()? {
         let place = ascending(last, input.varint_u64()?)?;
         used.push((place, input.varint_u64()?));

@@ -100,8 +100,8 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Fills an empty store with what is kept under `path`, the name of the snapshot. If something will be written there by itself, the
-    /// directory is locked first, and what servers that died have left is removed.
+    /// Fills an empty store with what is kept under `path`, the name of the snapshot. If something will be written
+    /// there by itself, the directory is locked first, and what servers that died have left is removed.
     ///
     /// # Errors
     /// The directory is another server's; what is there is damaged. The store is empty then.

@@ -51,9 +51,9 @@ pub struct Loaded {
     pub journal_from: u64,
 }
 
-/// Writes all keys that exist at `now` to `path`, in the place of the snapshot there. All that the journal holds before the
-/// generation `journal_from` must be in the store; `complete` is called when all is written, and if that fails, so does
-/// the save.
+/// Writes all keys that exist at `now` to `path`, in the place of the snapshot there. All that the journal holds
+/// before the generation `journal_from` must be in the store; `complete` is called when all is written, and if that
+/// fails, so does the save.
 ///
 /// # Errors
 /// What failed. The old snapshot is as it was then, and no temporary file stays.

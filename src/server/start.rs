@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::thread;
 
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -15,6 +17,7 @@ use super::reload::Reload;
 use super::service_manager::{State, tell};
 use super::shutdown::signalled;
 use super::tls::Tls;
+use super::workers::Workers;
 use super::{descriptors, journal, policies, serve, users};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config, Listening};
@@ -37,11 +40,8 @@ use crate::store::Store;
 pub fn run(config: &Config) -> Result<(), String> {
     let set_loglevel = logging::start(config.log_format, config.loglevel);
     check_directory(config)?;
-    let mut runtime = Builder::new_multi_thread();
-    if let Some(threads) = config.threads {
-        runtime.worker_threads(usize::try_from(threads).unwrap_or(usize::MAX));
-    }
-    let runtime = runtime.enable_all().build().map_err(line)?;
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(line)?;
     let result = runtime.block_on(async {
         // Before anything takes long: a signal must not end the process without further ado.
         let hangup = signal(SignalKind::hangup()).map_err(line)?;
@@ -126,10 +126,19 @@ async fn start(
         // Nobody else has set it.
         let _ = engine.shared.journal.set(journal.status());
     }
-    // A disk that is full does not stop the start: it is told, and tried again.
-    let shared = &engine.shared;
-    let now = || shared.clock.now();
-    let _ = keeper.begin(&shared.store, &now, journal::flushing(&shared.settings));
+    let begun = spawn_blocking({
+        let (engine, keeper) = (engine.clone(), keeper.clone());
+        move || {
+            let shared = &engine.shared;
+            let (now, flushing) = (|| shared.clock.now(), journal::flushing(&shared.settings));
+            keeper.begin(&shared.store, &now, flushing)
+        }
+    });
+    tokio::select! {
+        // A disk that is full does not stop the start: it is told, and tried again.
+        begun = begun => drop(begun.map_err(line)?),
+        () = &mut stop => return Ok(End::BrokenOff),
+    }
     let policies_read = policies.len();
     engine.set_policies(policies).ok_or(TOO_MANY_POLICIES)?;
     let users = match &config.aclfile {
@@ -156,8 +165,21 @@ async fn start(
     }
     tell(State::Ready);
     tokio::spawn(reload(config, &engine, tls).at_each(hangup));
-    serve(doors, engine, keeper, stop).await.map_err(line)?;
+    // Never freed: at the end the system takes the memory back at once, and key by key it takes seconds.
+    std::mem::forget(engine.clone());
+    let (workers, _threads) = Workers::start(threads(config)).map_err(line)?;
+    serve(doors, engine, keeper, workers, stop)
+        .await
+        .map_err(line)?;
     Ok(End::Stopped)
+}
+
+/// As many threads as were asked for, or one for each core.
+fn threads(config: &Config) -> usize {
+    match config.threads {
+        Some(threads) => usize::try_from(threads).unwrap_or(usize::MAX),
+        None => thread::available_parallelism().map_or(1, NonZero::get),
+    }
 }
 
 const TOO_MANY_POLICIES: &str = "with those of --policies there are more than 10000 policies";
@@ -178,12 +200,6 @@ fn reload(config: &Config, engine: &Arc<Engine>, tls: Option<Arc<Tls>>) -> Reloa
             let count = read.len();
             let changed = engine.set_policies(read).ok_or(TOO_MANY_POLICIES)?;
             Ok(format!("{count}, of which {changed} have changed"))
-        });
-    }
-    if let Some(file) = config.aclfile.clone() {
-        let engine = engine.clone();
-        reload.add("users", move || {
-            users::load(&engine, &file).map(|users| users.to_string())
         });
     }
     reload

@@ -10,7 +10,7 @@
 
 use super::key::Key;
 use super::keyspace::{DATABASES_MAX, Store, Sweep};
-use super::shard::{Shards, Step, Table};
+use super::shard::{Fill, Shards, Step};
 use super::value::Value;
 use crate::core::loss::Loss;
 use crate::core::units::Timestamp;
@@ -43,6 +43,9 @@ pub struct Eviction {
     hand: Mutex<Sweep>,
     /// As the hand, for the places of one shard.
     place: AtomicUsize,
+    /// Held while a table is made anew, so that there is one at a time beside what it replaces.
+    renewing: Mutex<()>,
+    renewing_bytes: AtomicUsize,
 }
 
 /// How new keys fit into the table of a shard.
@@ -54,7 +57,7 @@ pub enum Fit {
     Grows(usize),
 }
 
-impl Table {
+impl Fill {
     /// True if `count` new keys fit in, and a few others that come at the same time.
     fn has(self, count: usize) -> bool {
         count + (self.keys_max / FREED_PART_MIN).min(SPARE_PLACES_MAX) <= self.free
@@ -67,7 +70,7 @@ impl Table {
         // A power of two, at least four; growing at least doubles it.
         let needed = (self.keys + count) * 8 / 7 + 1;
         let places = needed.next_power_of_two().max(self.places * 2).max(4);
-        Fit::Grows(Shards::<Value>::bytes_of(places))
+        Fit::Grows(Shards::bytes_of(places))
     }
 
     /// Places of keys that were dropped and that only a new table has free.
@@ -89,6 +92,12 @@ pub struct Thinning {
 }
 
 impl Store {
+    /// True if the key has a place in its table, also if it has gone by itself and nobody has noticed.
+    pub fn holds(&self, database: u8, key: &[u8]) -> bool {
+        let shards = self.existing(database);
+        shards.is_some_and(|shards| shards.read(key, |value| value.is_some()))
+    }
+
     /// The shard of a key; 0 while the database is not there.
     pub fn shard_of(&self, database: u8, key: &[u8]) -> usize {
         self.existing(database)
@@ -98,39 +107,49 @@ impl Store {
     /// How `count` new keys would fit into the table of a shard.
     pub fn fit(&self, database: u8, shard: usize, count: usize) -> Fit {
         match self.existing(database) {
-            Some(shards) => shards.table(shard).fit(count),
+            Some(shards) => shards.fill(shard).fit(count),
             None => Fit::Grows(DATABASE_BYTES),
         }
     }
 
     /// Makes places for `count` new keys in the table of a shard, without a larger one: drops an eighth of its keys,
-    /// those that lose least, and makes it anew, for which `spare_bytes` must be enough. False if too few may go.
+    /// those that lose least, and makes it anew, if `has_room` for so many bytes meanwhile. False if too few may go.
     pub fn make_places(
         &self,
         database: u8,
         shard: usize,
         count: usize,
-        spare_bytes: usize,
         now: Timestamp,
+        has_room: impl FnOnce(usize) -> bool,
     ) -> bool {
         let Some(shards) = self.existing(database) else {
             return false;
         };
-        let table = shards.table(shard);
-        if Shards::<Value>::bytes_of(table.places) > spare_bytes {
-            return false;
+        let _renewing = self.eviction.renewing.lock();
+        let table = shards.fill(shard);
+        let bytes = Shards::bytes_of(table.places);
+        // Others may have made them meanwhile.
+        if table.has(count) || !has_room(bytes) {
+            return table.has(count);
         }
         let wanted = (table.keys_max / FREED_PART).max(count + 1);
         let missing = wanted.saturating_sub(table.free + table.stale());
         if missing > 0 {
             self.drop_fullest(database, shards, shard, missing, now);
         }
-        let table = shards.table(shard);
+        let table = shards.fill(shard);
         let least = (table.keys_max / FREED_PART_MIN).max(count);
         if !table.has(count) && table.stale() > 0 && table.free + table.stale() >= least {
+            self.eviction.renewing_bytes.store(bytes, Relaxed);
             shards.renew(shard);
+            self.eviction.renewing_bytes.store(0, Relaxed);
         }
-        shards.table(shard).has(count)
+        shards.fill(shard).has(count)
+    }
+
+    /// Bytes that are used for a moment, since a table is made anew.
+    pub fn renewing_bytes(&self) -> usize {
+        self.eviction.renewing_bytes.load(Relaxed)
     }
 
     /// Drops up to `most` keys of a shard that lose least, as far as that can be told from a sample; nothing if too
@@ -138,12 +157,12 @@ impl Store {
     fn drop_fullest(
         &self,
         database: u8,
-        shards: &Shards<Value>,
+        shards: &Shards,
         shard: usize,
         most: usize,
         now: Timestamp,
     ) {
-        let places = shards.table(shard).places;
+        let places = shards.fill(shard).places;
         let begin = self.eviction.place.fetch_add(SAMPLE_PLACES, Relaxed) % places;
         let mut sample = Vec::new();
         let looked = self.look(database, shard, begin, SAMPLE_PLACES, now, &mut sample);
@@ -162,10 +181,10 @@ impl Store {
         }
     }
 
-    /// Drops keys wherever the hand stands, looking at no more than `budget` places; how many went.
-    pub fn evict(&self, budget: usize, now: Timestamp) -> usize {
+    /// Drops keys wherever the hand stands until it is `enough`, looking at no more than `budget` places; how many went.
+    pub fn evict(&self, budget: usize, now: Timestamp, enough: impl Fn() -> bool) -> usize {
         let (mut looked, mut dropped) = (0, 0);
-        while looked < budget {
+        while looked < budget && !enough() {
             let at = *self.eviction.hand.lock();
             let step = self.evict_window(at.database as u8, at.shard, at.place, WINDOW_PLACES, now);
             looked += step.looked.max(1);
@@ -288,14 +307,15 @@ impl Store {
         let Some(shards) = self.existing(database) else {
             return Step::NOTHING;
         };
-        let (loss, mut left) = (self.losses(database, now), most);
+        let (loss, mut left, mut evicted) = (self.losses(database, now), most, 0);
         let step = shards.sweep(shard, place, budget, |key, value| {
             self.lapse(database, key.as_bytes(), value, now);
-            let goes = left > 0 && loss(key, value).is_some_and(|loss| loss <= largest);
-            left -= usize::from(goes);
-            goes
+            let loss = loss(key, value).filter(|loss| left > 0 && *loss <= largest);
+            left -= usize::from(loss.is_some());
+            evicted += usize::from(loss.is_some_and(|loss| loss > Loss::NONE));
+            loss.is_some()
         });
-        self.counts.evicted(step.dropped);
+        self.counts.evicted(evicted);
         step
     }
 

@@ -10,7 +10,8 @@ fn evict_all(store: &Store, now: Timestamp) -> usize {
     let mut all = 0;
     loop {
         // The hand may stand in the middle.
-        let dropped = store.evict(usize::MAX, now) + store.evict(usize::MAX, now);
+        let dropped =
+            store.evict(usize::MAX, now, || false) + store.evict(usize::MAX, now, || false);
         if dropped == 0 {
             return all;
         }
@@ -115,7 +116,7 @@ fn places_are_made_where_keys_come() {
         let key = key.to_le_bytes();
         let shard = store.shard_of(0, &key);
         if store.fit(0, shard, 1) != Fit::Has {
-            assert!(store.make_places(0, shard, 1, usize::MAX, at(0)));
+            assert!(store.make_places(0, shard, 1, at(0), |_| true));
             made += 1;
         }
         assert_eq!(store.fit(0, shard, 1), Fit::Has);
@@ -138,7 +139,7 @@ fn no_place_is_made_among_keys_that_are_used() {
         (store.fit(0, shard, 100) != Fit::Has).then_some(shard)
     });
     let shard = full.unwrap();
-    assert!(!store.make_places(0, shard, 100, usize::MAX, at(0)));
+    assert!(!store.make_places(0, shard, 100, at(0), |_| true));
     assert_ne!(store.fit(0, shard, 100), Fit::Has);
     assert_eq!(store.len(0), 20_000);
 }

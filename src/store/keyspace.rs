@@ -19,13 +19,14 @@ use smallvec::SmallVec;
 use std::sync::OnceLock;
 
 mod changes;
+mod lone;
 
 /// Databases that `SELECT` can reach at most.
 pub const DATABASES_MAX: u8 = 16;
 
 /// All databases. Every method locks what it touches for its own length only.
 pub struct Store {
-    databases: Box<[OnceLock<Shards<Value>>]>,
+    pub(super) databases: Box<[OnceLock<Shards>]>,
     hasher: RandomState,
     pub(super) watches: Watches,
     /// Which keys have changed since the journal last looked.
@@ -91,11 +92,11 @@ impl Store {
         }
     }
 
-    fn database(&self, database: u8) -> &Shards<Value> {
+    fn database(&self, database: u8) -> &Shards {
         self.databases[usize::from(database)].get_or_init(|| Shards::new(self.hasher.clone()))
     }
 
-    pub(super) fn existing(&self, database: u8) -> Option<&Shards<Value>> {
+    pub(super) fn existing(&self, database: u8) -> Option<&Shards> {
         self.databases[usize::from(database)].get()
     }
 
@@ -108,7 +109,7 @@ impl Store {
         now: Timestamp,
         f: impl FnOnce(&mut Value) -> R,
     ) -> R {
-        self.database(database).write(key, |value| {
+        self.database(database).write(key, now, |value| {
             self.lapse(database, key, value, now);
             value.forget(now);
             let share = Share::of(value);
@@ -137,7 +138,7 @@ impl Store {
         now: Timestamp,
         f: impl FnOnce(&mut [Value]) -> R,
     ) -> R {
-        self.database(database).write_many(keys, |values| {
+        self.database(database).write_many(keys, now, |values| {
             for (value, key) in values.iter_mut().zip(keys) {
                 self.lapse(database, key, value, now);
                 value.forget(now);
@@ -292,12 +293,6 @@ impl Store {
         }
     }
 
-    /// True if the key has a place in its table, also if it has gone by itself and nobody has noticed.
-    pub fn holds(&self, database: u8, key: &[u8]) -> bool {
-        let shards = self.existing(database);
-        shards.is_some_and(|shards| shards.read(key, |value| value.is_some()))
-    }
-
     /// Removes a key; true if it existed at `now`.
     pub fn remove(&self, database: u8, key: &[u8], now: Timestamp) -> bool {
         self.remove_then(database, key, now, |_| {})
@@ -334,7 +329,9 @@ impl Store {
     /// Puts a value in place, as it comes from disk; a default one takes the key out.
     pub fn restore(&self, database: u8, key: &Key, value: Value) {
         let (share, next_lapse) = (Share::of(&value), value.next_lapse());
-        let replaced = self.database(database).write(key.as_bytes(), |place| {
+        // Before all time nothing has gone by itself.
+        let (name, shards) = (key.as_bytes(), self.database(database));
+        let replaced = shards.write(name, Timestamp::ZERO, |place| {
             Share::of(&std::mem::replace(place, value))
         });
         if share.has_leases() || replaced.has_leases() {
@@ -350,15 +347,8 @@ impl Store {
 
     /// Bytes that a key takes that exists at `now`: its place in the table, its name, and what it holds.
     pub fn bytes(&self, database: u8, key: &[u8], now: Timestamp) -> Option<usize> {
-        self.read(database, key, now, |value| {
-            let heap = Key::heap_bytes(key) + value?.heap_bytes();
-            Some(Shards::<Value>::PLACE_BYTES + heap)
-        })
-    }
-
-    /// Bytes of the tables of a database, what keys hold elsewhere left out.
-    pub fn table_bytes(&self, database: u8) -> usize {
-        self.existing(database).map_or(0, Shards::table_bytes)
+        self.existing(database)?
+            .bytes(key, |value| !value.is_forgettable(now))
     }
 
     /// Empties a database.

@@ -1,28 +1,41 @@
-//! One database: a hash table in shards, each behind its lock. The only file that names dashmap.
+//! One database: hash tables in shards, each behind its lock.
 //!
-//! DashMap's own methods lock one key at a time, and two held at once deadlock. So its shards are
-//! locked here directly (`raw-api`): for several keys every shard once, in ascending order, and no
-//! guard ever leaves this file. A call holds its locks while it decides and writes, which takes well
-//! under a microsecond; long walks (sweep, snapshot, SCAN) take one shard at a time and a part of it.
+//! For several keys every shard is locked once, in ascending order, and no guard ever leaves this file. A call holds its
+//! locks while it decides and writes, which takes well under a microsecond; long walks (sweep, snapshot, SCAN) take one
+//! shard at a time and a part of it.
 
 use super::key::Key;
+use super::packed::Packed;
+use super::value::Value;
+use crate::core::bucket::Bucket;
+use crate::core::units::Timestamp;
 use ahash::RandomState;
-use dashmap::{DashMap, SharedValue};
+use hashbrown::HashTable;
+use parking_lot::RwLock;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Shards of a database. Many, so that one shard of ten million keys (40,000) is rehashed, swept or
-/// written to a snapshot in about a millisecond.
-pub const SHARDS: usize = 256;
+/// Shards of a database, a power of two. Many, so that one shard of ten million keys (10,000) is grown, swept or written
+/// to a snapshot in a fraction of a millisecond.
+pub const SHARDS: usize = 1024;
 
-/// Of the 64 bits of a hash DashMap drops the top seven, which hashbrown uses, and picks the shard by
-/// the next ones. Positions for SCAN are those remaining 57 bits, so that they run shard by shard.
+/// Keys of a shard below which nobody asks whether they are dead before the table grows.
+const CROWD: usize = 28;
+
+/// The table takes the top seven bits of a hash and the lowest ones. Positions for SCAN are all but the top seven, and the
+/// shard is the first of those, so that positions run shard by shard.
 const POSITION_BITS: u32 = 57;
 
-/// A value that stands for "no such key" in its default form.
-pub trait Value: Clone + PartialEq + Default {
-    /// True if the value can be dropped from the table.
-    fn is_void(&self) -> bool;
-}
+/// The position without the bits of the shard.
+const SHARD_SHIFT: u32 = POSITION_BITS - SHARDS.trailing_zeros();
+
+/// A key and what it holds.
+type Place = (Key, Packed);
+
+// A table has room for 1.7 keys for each that it holds, on average: a byte more here costs 1.7 bytes a key.
+const _: () = assert!(size_of::<Place>() == 40);
+
+type Table = HashTable<Place>;
 
 /// What one step of a sweep over a shard did.
 pub struct Step {
@@ -45,7 +58,7 @@ impl Step {
 
 /// The table of a shard, in places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Table {
+pub struct Fill {
     /// All; at least one, though an empty table takes no memory.
     pub places: usize,
     /// Those with a key.
@@ -57,166 +70,228 @@ pub struct Table {
 }
 
 /// One database.
-pub struct Shards<V> {
-    map: DashMap<Key, V, RandomState>,
+pub struct Shards {
+    shards: Box<[Shard]>,
+    hasher: RandomState,
+    crowded_out: AtomicUsize,
 }
 
-impl<V: Value> Shards<V> {
+/// A table and its lock, in a cache line of their own.
+#[derive(Default)]
+#[repr(align(64))]
+struct Shard(RwLock<Table>);
+
+impl Shards {
+    /// Bytes of a key's place in a table, with the byte beside it.
+    pub const PLACE_BYTES: usize = size_of::<Place>() + 1;
+
     pub fn new(hasher: RandomState) -> Self {
         Self {
-            map: DashMap::with_hasher_and_shard_amount(hasher, SHARDS),
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            hasher,
+            crowded_out: AtomicUsize::new(0),
         }
     }
 
-    /// Bytes of a key's place in a table, with the byte beside it.
-    pub const PLACE_BYTES: usize = size_of::<(Key, SharedValue<V>)>() + 1;
-
     fn hash(&self, key: &[u8]) -> u64 {
-        self.map.hasher().hash_one(key)
-    }
-
-    fn shard_of(&self, hash: u64) -> usize {
-        self.map.determine_shard(hash as usize)
+        self.hasher.hash_one(key)
     }
 
     /// Reads one value, under a shared lock.
-    pub fn read<R>(&self, key: &[u8], f: impl FnOnce(Option<&V>) -> R) -> R {
+    pub fn read<R>(&self, key: &[u8], f: impl FnOnce(Option<&Value>) -> R) -> R {
+        self.read_packed(key, |packed| match packed {
+            Some(packed) => packed.read(|value| f(Some(value))),
+            None => f(None),
+        })
+    }
+
+    /// Bytes that a key takes whose value `exists` says is there: its place, its name, and what it holds.
+    pub fn bytes(&self, key: &[u8], exists: impl FnOnce(&Value) -> bool) -> Option<usize> {
+        self.read_packed(key, |packed| {
+            let packed = packed?;
+            let heap = Key::heap_bytes(key) + packed.heap_bytes();
+            packed.read(exists).then_some(Self::PLACE_BYTES + heap)
+        })
+    }
+
+    fn read_packed<R>(&self, key: &[u8], f: impl FnOnce(Option<&Packed>) -> R) -> R {
         let hash = self.hash(key);
-        let shard = self.map.shards()[self.shard_of(hash)].read();
-        f(shard
-            .get(hash, |(name, _)| name.as_bytes() == key)
-            .map(|(_, value)| value.get()))
+        let table = self.shards[shard_of(hash)].0.read();
+        f(table.find(hash, is(key)).map(|(_, packed)| packed))
     }
 
     /// Calls `f` with each of several values in turn, their shards all under shared locks.
-    pub fn read_many(&self, keys: &[&[u8]], mut f: impl FnMut(Option<&V>)) {
+    pub fn read_many(&self, keys: &[&[u8]], mut f: impl FnMut(Option<&Value>)) {
         let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
-        let order = self.order_of(&hashes);
-        let shards = self.map.shards();
-        let guards: SmallVec<[_; 16]> = order.iter().map(|&shard| shards[shard].read()).collect();
+        let order = order_of(&hashes);
+        let lock = |&shard: &usize| self.shards[shard].0.read();
+        let guards: SmallVec<[_; 16]> = order.iter().map(lock).collect();
         for (key, &hash) in keys.iter().zip(&hashes) {
-            let shard = &guards[self.place_in(&order, hash)];
-            let found = shard.get(hash, |(name, _)| name.as_bytes() == *key);
-            f(found.map(|(_, value)| value.get()));
+            match guards[place_in(&order, hash)].find(hash, is(key)) {
+                Some((_, packed)) => packed.read(|value| f(Some(value))),
+                None => f(None),
+            }
         }
-    }
-
-    /// The shards of these hashes, in the order in which they are locked.
-    fn order_of(&self, hashes: &[u64]) -> SmallVec<[usize; 16]> {
-        let mut order: SmallVec<[usize; 16]> =
-            hashes.iter().map(|&hash| self.shard_of(hash)).collect();
-        order.sort_unstable();
-        order.dedup();
-        order
-    }
-
-    /// Where in that order the shard of a hash is.
-    fn place_in(&self, order: &[usize], hash: u64) -> usize {
-        order
-            .binary_search(&self.shard_of(hash))
-            .expect("its shard was locked with the others")
     }
 
     /// Gives `f` the value of `key`, or a default one to fill; a void one is dropped afterwards.
-    pub fn write<R>(&self, key: &[u8], f: impl FnOnce(&mut V) -> R) -> R {
+    pub fn write<R>(&self, key: &[u8], now: Timestamp, f: impl FnOnce(&mut Value) -> R) -> R {
         let hash = self.hash(key);
-        let mut shard = self.map.shards()[self.shard_of(hash)].write();
-        let Some((_, value)) = shard.get_mut(hash, |(name, _)| name.as_bytes() == key) else {
-            let mut value = V::default();
-            let result = f(&mut value);
-            if !value.is_void() {
-                let entry = (Key::new(key), SharedValue::new(value));
-                shard.insert_entry(hash, entry, |(name, _)| self.hash(name.as_bytes()));
+        let mut table = self.shards[shard_of(hash)].0.write();
+        let (result, value) = match table.find_mut(hash, is(key)) {
+            Some((_, packed)) => {
+                let mut value = packed.take();
+                let result = f(&mut value);
+                if !value.is_absent() {
+                    packed.put(value);
+                    return result;
+                }
+                (result, value)
             }
-            return result;
+            None => {
+                let mut value = Value::default();
+                (f(&mut value), value)
+            }
         };
-        let value = value.get_mut();
-        let result = f(value);
-        if value.is_void() {
-            shard.erase_entry(hash, |(name, _)| name.as_bytes() == key);
-        }
+        self.put(&mut table, key, hash, value, now);
         result
+    }
+
+    /// Gives `f` the bucket of `key` if it is packed, and of a key that is not there the one that `begin` makes. `None`
+    /// for any other key, and if `f` says so: then the bucket must be as it was. `touch` is told of a change, see
+    /// [`Packed::with_bucket`].
+    pub fn write_bucket<R>(
+        &self,
+        key: &[u8],
+        now: Timestamp,
+        begin: impl FnOnce() -> Bucket,
+        f: impl FnOnce(&mut Bucket) -> Option<R>,
+        touch: impl FnOnce() -> bool,
+    ) -> Option<R> {
+        let hash = self.hash(key);
+        let mut table = self.shards[shard_of(hash)].0.write();
+        if let Some((_, packed)) = table.find_mut(hash, is(key)) {
+            return packed.with_bucket(f, touch)?;
+        }
+        let mut bucket = begin();
+        let result = f(&mut bucket)?;
+        self.put(&mut table, key, hash, bucket.into(), now);
+        touch();
+        Some(result)
+    }
+
+    /// As [`Self::read`], for whoever has taken the key out of those that were touched.
+    pub fn read_touched<R>(&self, key: &[u8], f: impl FnOnce(Option<&Value>) -> R) -> R {
+        let hash = self.hash(key);
+        let mut table = self.shards[shard_of(hash)].0.write();
+        match table.find_mut(hash, is(key)) {
+            Some((_, packed)) => {
+                packed.untouch();
+                packed.read(|value| f(Some(value)))
+            }
+            None => f(None),
+        }
+    }
+
+    /// Changes are told again of all keys, see [`Packed::untouch`].
+    pub fn untouch_all(&self) {
+        for shard in &self.shards {
+            for (_, packed) in shard.0.write().iter_mut() {
+                packed.untouch();
+            }
+        }
     }
 
     /// As [`Self::write`] for several keys at once, all locked before `f` sees them. A key named twice
     /// is one value only at its first place; callers that care refuse that.
-    pub fn write_many<R>(&self, keys: &[&[u8]], f: impl FnOnce(&mut [V]) -> R) -> R {
+    pub fn write_many<R>(
+        &self,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [Value]) -> R,
+    ) -> R {
         let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
-        let order = self.order_of(&hashes);
-        let shards = self.map.shards();
-        let mut guards: SmallVec<[_; 16]> =
-            order.iter().map(|&shard| shards[shard].write()).collect();
-        let guard_of = |hash| self.place_in(&order, hash);
-
-        // The values are moved out for the call, since two mutable borrows of a table cannot be had.
-        let mut values: SmallVec<[V; 16]> = keys
-            .iter()
-            .zip(&hashes)
-            .map(|(key, &hash)| {
-                let found =
-                    guards[guard_of(hash)].get_mut(hash, |(name, _)| name.as_bytes() == *key);
-                found
-                    .map(|(_, value)| std::mem::take(value.get_mut()))
-                    .unwrap_or_default()
-            })
-            .collect();
+        let order = order_of(&hashes);
+        let lock = |&shard: &usize| self.shards[shard].0.write();
+        let mut guards: SmallVec<[_; 16]> = order.iter().map(lock).collect();
+        let mut values: SmallVec<[Value; 16]> = SmallVec::new();
+        for (key, &hash) in keys.iter().zip(&hashes) {
+            let found = guards[place_in(&order, hash)].find_mut(hash, is(key));
+            values.push(found.map_or_else(Value::default, |(_, packed)| packed.take()));
+        }
         let result = f(&mut values);
         for ((key, &hash), value) in keys.iter().zip(&hashes).zip(values) {
-            let shard = &mut guards[guard_of(hash)];
-            let same = |(name, _): &(Key, SharedValue<V>)| name.as_bytes() == *key;
-            if value.is_void() {
-                shard.erase_entry(hash, same);
-            } else if let Some((_, place)) = shard.get_mut(hash, same) {
-                *place.get_mut() = value;
-            } else {
-                let entry = (Key::new(key), SharedValue::new(value));
-                shard.insert_entry(hash, entry, |(name, _)| self.hash(name.as_bytes()));
-            }
+            self.put(&mut guards[place_in(&order, hash)], key, hash, value, now);
         }
         result
     }
 
     /// Returns when every lock that is held now was let go once.
     pub fn pass(&self) {
-        self.map
-            .shards()
-            .iter()
-            .for_each(|shard| drop(shard.read()));
+        self.shards.iter().for_each(|shard| drop(shard.0.read()));
+    }
+
+    /// Puts a value at its key; a void one takes the key out of the table.
+    fn put(&self, table: &mut Table, key: &[u8], hash: u64, value: Value, now: Timestamp) {
+        if value.is_absent() {
+            if let Ok(place) = table.find_entry(hash, is(key)) {
+                place.remove();
+            }
+        } else if let Some((_, packed)) = table.find_mut(hash, is(key)) {
+            packed.put(value);
+        } else {
+            if table.len() == table.capacity() && table.len() >= CROWD {
+                self.make_room(table, now);
+            }
+            let place = (Key::new(key), Packed::new(value));
+            table.insert_unique(hash, place, |(key, _)| self.hash(key.as_bytes()));
+        }
+    }
+
+    /// Drops what is dead from a table that is full. It would be moved to a larger one anyway, and of keys that live
+    /// for a moment each it would hold little else by the time the sweep comes.
+    fn make_room(&self, table: &mut Table, now: Timestamp) {
+        let (room, before) = (table.capacity(), table.len());
+        table.retain(|(_, packed)| !packed.is_dead(now));
+        self.crowded_out.fetch_add(before - table.len(), Relaxed);
+        // If little has gone it grows, so that it is long until the next look. Else what is left is moved within it,
+        // since a place of the dead cannot always be used before.
+        let additional = if table.len() > room / 8 * 3 {
+            room - table.len() + 1
+        } else {
+            room / 2 - table.len()
+        };
+        table.reserve(additional, |(key, _)| self.hash(key.as_bytes()));
+    }
+
+    /// Keys dropped since the last call because there was no room.
+    pub fn take_crowded_out(&self) -> usize {
+        self.crowded_out.swap(0, Relaxed)
     }
 
     /// Keys in the table, those that nobody has yet noticed to be gone included.
     pub fn len(&self) -> usize {
-        self.map
-            .shards()
-            .iter()
-            .map(|shard| shard.read().len())
-            .sum()
+        let tables = self.shards.iter();
+        tables.map(|table| table.0.read().len()).sum()
     }
 
     /// Bytes of the tables: a place and a byte beside it for each key that they have room for.
     pub fn table_bytes(&self) -> usize {
-        let places = self.map.shards().iter().map(|shard| {
-            let shard = shard.read();
-            if shard.capacity() == 0 {
-                0
-            } else {
-                shard.buckets()
-            }
-        });
-        places.sum::<usize>() * Self::PLACE_BYTES
+        let tables = self.shards.iter();
+        tables.map(|table| table.0.read().allocation_size()).sum()
     }
 
     /// The shard of a key.
     pub fn shard_of_key(&self, key: &[u8]) -> usize {
-        self.shard_of(self.hash(key))
+        shard_of(self.hash(key))
     }
 
-    /// The table of a shard.
-    pub fn table(&self, shard: usize) -> Table {
-        let table = self.map.shards()[shard].read();
-        let (places, keys) = (table.buckets(), table.len());
+    /// How full the table of a shard is.
+    pub fn fill(&self, shard: usize) -> Fill {
+        let table = self.shards[shard].0.read();
+        let (places, keys) = (table.num_buckets().max(1), table.len());
         let is_small = places < 8;
-        Table {
+        Fill {
             places,
             keys,
             free: table.capacity() - keys,
@@ -233,48 +308,36 @@ impl<V: Value> Shards<V> {
     /// Replaces the table of a shard by a new one of the same size, in which the places of keys that were dropped are
     /// free. They are not in a table that is nearly full: whoever looks for a key must not stop there.
     pub fn renew(&self, shard: usize) {
-        let mut table = self.map.shards()[shard].write();
-        let hash = |(name, _): &(Key, SharedValue<V>)| self.hash(name.as_bytes());
-        let places = table.buckets();
-        let mut renewed = dashmap_shard_like(&*table);
-        renewed.reserve(places / 8 * 7, hash);
-        for entry in std::mem::take(&mut *table) {
-            renewed.insert(hash(&entry), entry, hash);
+        let mut table = self.shards[shard].0.write();
+        let hash = |(name, _): &Place| self.hash(name.as_bytes());
+        let mut renewed = Table::with_capacity(table.num_buckets() / 8 * 7);
+        for place in std::mem::take(&mut *table) {
+            renewed.insert_unique(hash(&place), place, hash);
         }
         *table = renewed;
     }
 
     /// Replaces the table of a shard by the smallest that holds its keys and some more; false if it is that already.
     pub fn shrink(&self, shard: usize) -> bool {
-        let mut table = self.map.shards()[shard].write();
-        let (before, room) = (table.buckets(), table.len() + table.len() / 8);
+        let mut table = self.shards[shard].0.write();
+        let (before, room) = (table.num_buckets(), table.len() + table.len() / 8);
         table.shrink_to(room, |(name, _)| self.hash(name.as_bytes()));
-        table.buckets() < before
+        table.num_buckets() < before
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.
-    pub fn clear(&self)
-    where
-        V: Send + 'static,
-    {
-        let mut garbage = Vec::new();
-        for shard in self.map.shards() {
-            let empty = dashmap_shard_like(&*shard.read());
-            garbage.push(std::mem::replace(&mut *shard.write(), empty));
-        }
-        if garbage.iter().map(|table| table.len()).sum::<usize>() > 10_000 {
+    pub fn clear(&self) {
+        let empty = |shard: &Shard| std::mem::take(&mut *shard.0.write());
+        let garbage: Vec<Table> = self.shards.iter().map(empty).collect();
+        if garbage.iter().map(Table::len).sum::<usize>() > 10_000 {
             std::thread::spawn(move || drop(garbage));
         }
     }
 
     /// Calls `f` with every key and value of one shard, under its shared lock.
-    pub fn for_each_in(&self, shard: usize, mut f: impl FnMut(&Key, &V)) {
-        let shard = self.map.shards()[shard].read();
-        // SAFETY: the guard outlives the iterator, and nothing changes the table while it is held.
-        for bucket in unsafe { shard.iter() } {
-            // SAFETY: the iterator yields full buckets of the table that the guard keeps alive.
-            let (key, value) = unsafe { bucket.as_ref() };
-            f(key, value.get());
+    pub fn for_each_in(&self, shard: usize, mut f: impl FnMut(&Key, &Value)) {
+        for (key, packed) in self.shards[shard].0.read().iter() {
+            packed.read(|value| f(key, value));
         }
     }
 
@@ -285,28 +348,29 @@ impl<V: Value> Shards<V> {
         shard: usize,
         place: usize,
         budget: usize,
-        mut is_dead: impl FnMut(&Key, &mut V) -> bool,
+        mut is_dead: impl FnMut(&Key, &mut Value) -> bool,
     ) -> Step {
-        let mut table = self.map.shards()[shard].write();
-        let buckets = if table.is_empty() { 0 } else { table.buckets() };
-        let end = buckets.min(place.saturating_add(budget));
+        let mut table = self.shards[shard].0.write();
+        let places = if table.is_empty() {
+            0
+        } else {
+            table.num_buckets()
+        };
+        let end = places.min(place.saturating_add(budget));
         let mut dropped = 0;
         for index in place..end {
-            // SAFETY: index is below the number of buckets, the bucket is only touched if full, and the write
-            // lock leaves nobody else a reference into it.
-            unsafe {
-                if table.is_bucket_full(index) {
-                    let bucket = table.bucket(index);
-                    let (key, value) = bucket.as_mut();
-                    if is_dead(key, value.get_mut()) {
-                        table.erase(bucket);
-                        dropped += 1;
-                    }
+            if let Some((key, packed)) = table.get_bucket_mut(index) {
+                let mut value = packed.take();
+                let dead = is_dead(key, &mut value);
+                packed.put(value);
+                if dead && let Ok(place) = table.get_bucket_entry(index) {
+                    place.remove();
+                    dropped += 1;
                 }
             }
         }
         let looked = end.saturating_sub(place);
-        if end < buckets {
+        if end < places {
             return Step {
                 looked,
                 dropped,
@@ -315,7 +379,7 @@ impl<V: Value> Shards<V> {
         }
         if table.len() < table.capacity() / 4 {
             let room = table.len() * 2;
-            table.shrink_to(room, |(name, _)| self.hash(name.as_bytes()));
+            table.shrink_to(room, |(key, _)| self.hash(key.as_bytes()));
         }
         Step {
             looked,
@@ -332,27 +396,24 @@ impl<V: Value> Shards<V> {
         &self,
         position: u64,
         count: usize,
-        mut wanted: impl FnMut(&V) -> bool,
+        mut wanted: impl FnMut(&Value) -> bool,
     ) -> (Vec<Key>, u64) {
-        let shift = POSITION_BITS - SHARDS.trailing_zeros();
-        let position_of =
-            |key: &Key| (self.hash(key.as_bytes()) << (64 - POSITION_BITS)) >> (64 - POSITION_BITS);
         let mut names = Vec::new();
         let (mut from, mut looked) = (position, 0);
         while looked < count {
-            let shard = (from >> shift) as usize;
+            let shard = (from >> SHARD_SHIFT) as usize;
             if shard >= SHARDS {
                 return (names, 0);
             }
             let mut found: Vec<(u64, Option<Key>)> = Vec::new();
             self.for_each_in(shard, |key, value| {
-                let at = position_of(key);
+                let at = position_of(self.hash(key.as_bytes()));
                 if at >= from {
                     found.push((at, wanted(value).then(|| key.clone())));
                 }
             });
             let room = count - looked;
-            from = ((shard as u64) + 1) << shift;
+            from = ((shard as u64) + 1) << SHARD_SHIFT;
             if found.len() > room {
                 found.select_nth_unstable_by_key(room - 1, |(at, _)| *at);
                 // Keys that share a position go on the same page.
@@ -367,7 +428,30 @@ impl<V: Value> Shards<V> {
     }
 }
 
-/// An empty table of the same type as `_table`, whose type cannot be named from here.
-fn dashmap_shard_like<T: Default>(_table: &T) -> T {
-    T::default()
+/// True of the place of a key.
+fn is(key: &[u8]) -> impl Fn(&Place) -> bool {
+    move |(name, _)| name.as_bytes() == key
+}
+
+const fn position_of(hash: u64) -> u64 {
+    hash & ((1 << POSITION_BITS) - 1)
+}
+
+fn shard_of(hash: u64) -> usize {
+    (position_of(hash) >> SHARD_SHIFT) as usize
+}
+
+/// The shards of these hashes, in the order in which they are locked.
+fn order_of(hashes: &[u64]) -> SmallVec<[usize; 16]> {
+    let mut order: SmallVec<[usize; 16]> = hashes.iter().map(|&hash| shard_of(hash)).collect();
+    order.sort_unstable();
+    order.dedup();
+    order
+}
+
+/// Where in that order the shard of a hash is.
+fn place_in(order: &[usize], hash: u64) -> usize {
+    order
+        .binary_search(&shard_of(hash))
+        .expect("its shard was locked with the others")
 }

@@ -1,8 +1,8 @@
 //! What has changed since the journal last looked: names, not values.
 //!
-//! Whoever changes a key touches its name here, under the lock of the key's shard and after the change. The journal takes
-//! the names out and reads the keys as they are then. So a key that changes ten thousand times between two looks is
-//! read once, and while the disk takes no writes the names cost no more than the keys themselves.
+//! Whoever changes a key touches its name here, under the lock of the key's shard and after the change. The journal
+//! takes the names out and reads the keys as they are then. So a key that changes ten thousand times between two
+//! looks is read once, and while the disk takes no writes the names cost no more than the keys themselves.
 //!
 //! Off, it costs a call one load. On, a name is hashed and found under a lock that is hardly ever contended; only the
 //! first touch since the last look copies it.
@@ -92,6 +92,15 @@ impl Touched {
         {
             self.touch(database, key);
         }
+    }
+
+    /// Touches a key that has changed; false while nobody wants to know.
+    pub(super) fn touch_if_on(&self, database: u8, key: &[u8]) -> bool {
+        let on = self.on.load(Relaxed);
+        if on {
+            self.touch(database, key);
+        }
+        on
     }
 
     fn touch(&self, database: u8, key: &[u8]) {

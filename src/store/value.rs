@@ -1,12 +1,13 @@
 //! What a key holds.
 
-use super::shard;
+use crate::core::bucket::Bucket;
 use crate::core::decision::Refusal;
-use crate::core::entry::Entry;
+use crate::core::entry::{Entry, State};
 use crate::core::leases::{Lapsed, Leases};
 use crate::core::loss::Loss;
 use crate::core::units::{Timestamp, Wait};
 use crate::plain::{Deadline, Plain};
+use smallvec::smallvec;
 
 /// What a key holds: limits and pauses, or a plain value. A key that does not exist and a default value are the
 /// same thing.
@@ -21,12 +22,6 @@ pub enum Value {
 impl Default for Value {
     fn default() -> Self {
         Self::Limit(Entry::default())
-    }
-}
-
-impl shard::Value for Value {
-    fn is_void(&self) -> bool {
-        self.is_absent()
     }
 }
 
@@ -184,6 +179,14 @@ impl Value {
             Self::Limit(entry) if entry.is_absent() => Ok(None),
             Self::Limit(_) => Err(Refusal::WrongKind),
         }
+    }
+}
+
+/// A key that holds a bucket and nothing else.
+impl From<Bucket> for Value {
+    fn from(bucket: Bucket) -> Self {
+        let states = smallvec![State::Bucket(bucket, None)];
+        Self::Limit(Entry::from_parts(states, None, None))
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Keys go on changing while it is captured, one key under its lock at a time. The order is what makes a batch safe:
 //!
-//! - Tickets and answers that are new are taken **before** the keys: when they were noted, their call held its keys and
-//!   had not let go. So once all calls of that moment have ended, the keys as they are read hold what was booked. No ticket
-//!   comes back from disk whose booking does not.
+//! - Tickets and answers that are new are taken **before** the keys: when they were noted, their call held its keys
+//!   and had not let go. So once all calls of that moment have ended, the keys as they are read hold what was booked.
+//!   No ticket comes back from disk whose booking does not.
 //! - Those that are gone are told **after** the keys: no ticket comes back that was given back to a key.
 //! - A value that was renamed while keys were read is read once more under its new name.
 //! - That a database was emptied stands before its keys. If it was emptied while they were read it stands behind them
@@ -18,8 +18,8 @@ use crate::core::units::Timestamp;
 use crate::store::{AnswerName, DATABASES_MAX, Key, Names, Store, TouchedRecords};
 use std::io;
 
-/// How often it is looked again for values that were renamed meanwhile. Each time there are fewer: one is read much faster
-/// than it is renamed.
+/// How often it is looked again for values that were renamed meanwhile. Each time there are fewer: one is read much
+/// faster than it is renamed.
 const MOVES_MAX: usize = 100;
 
 /// What was taken out of the store's notes, to be put back if it cannot be written.
@@ -115,7 +115,7 @@ fn add_key(
     batch: &mut BatchWriter<'_>,
 ) -> io::Result<()> {
     batch.add(|out| {
-        store.read(database, key.as_bytes(), now, |value| match value {
+        store.read_touched(database, key.as_bytes(), now, |value| match value {
             Some(value) if codec::is_kept(value) => codec::encode_key(out, database, key, value),
             _ => codec::encode_gone(out, &Gone::Key(database, key.clone())),
         });
@@ -165,7 +165,8 @@ fn add_records(
     Ok(())
 }
 
-/// Tickets and answers that are gone by now. Those that came or changed while keys were read are left for the next batch.
+/// Tickets and answers that are gone by now. Those that came or changed while keys were read are left for the next
+/// batch.
 fn remove_records(
     store: &Store,
     taken: &mut TouchedRecords,
