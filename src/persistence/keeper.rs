@@ -178,18 +178,14 @@ impl Keeper {
     ///
     /// # Errors
     /// The first batch cannot be written; [`Journal::flush`] tries again.
-    pub fn begin(
-        &self,
-        store: &Store,
-        now: &dyn Fn() -> Timestamp,
-        flushing: Flushing,
-    ) -> Result<(), JournalError> {
+    pub fn begin(&self, store: &Store, now: &dyn Fn() -> Timestamp) -> Result<(), JournalError> {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
         store.note_changes();
-        // So that no number is given again that is given before the next batch, and the clock does not go back.
-        journal.flush(store, now, flushing, true)
+        // So that no number is given again that is given before the next batch, and the clock does not go back: not even
+        // if the power fails before the disk is made to keep a batch for other reasons.
+        journal.flush(store, now, Flushing::Always, true)
     }
 
     /// Writes a snapshot, in the place of the one there, and removes what it holds of the journal.

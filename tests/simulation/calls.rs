@@ -65,6 +65,7 @@ pub struct Calls {
     leases: Vec<Given>,
     /// Every number that was given, with the request for which it may be given again.
     numbers: BTreeMap<u64, String>,
+    of_this_life: Vec<u64>,
     ids: u64,
     pub money: Money,
 }
@@ -82,14 +83,17 @@ impl Calls {
             tickets: Vec::new(),
             leases: Vec::new(),
             numbers: BTreeMap::new(),
+            of_this_life: Vec::new(),
             ids: 0,
             money: Money::default(),
         }
     }
 
-    /// Numbers may be given again.
-    pub fn forget_numbers(&mut self) {
-        self.numbers.clear();
+    /// The server starts again. Unless its last life is `covered`, its numbers may be given again.
+    pub fn begin_life(&mut self, covered: bool) {
+        for number in self.of_this_life.drain(..).filter(|_| !covered) {
+            self.numbers.remove(&number);
+        }
     }
 
     /// One call of one client; `call` is its number. What is wrong with the answer is the error.
@@ -313,6 +317,7 @@ impl Calls {
             return Ok(());
         }
         self.numbers.insert(number, request);
+        self.of_this_life.push(number);
         let given = Given {
             session,
             key,

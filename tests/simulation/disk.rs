@@ -306,6 +306,11 @@ impl SimulatedDisk {
         state.dies_at = Some(state.calls + calls);
     }
 
+    /// The process is not killed after all.
+    pub fn live_on(&self) {
+        self.state.lock().dies_at = None;
+    }
+
     pub fn is_dead(&self) -> bool {
         self.state.lock().dead
     }

@@ -48,6 +48,8 @@ struct World {
     keeper: Option<Arc<Keeper>>,
     sabotage: Sabotage,
     trace: Trace,
+    /// The window of what the last start has found.
+    started: usize,
     /// What went wrong first.
     wrong: Option<String>,
 }
@@ -217,6 +219,7 @@ impl History {
             keeper: None,
             sabotage,
             trace: trace.clone(),
+            started: 0,
             wrong: None,
         };
         Self {
@@ -331,12 +334,12 @@ impl History {
             .line(|| format!("at {:?}, until {until:?}", engine.shared.clock.now()));
         let keeper = Arc::new(keeper);
         {
-            let mut world = self.world.lock();
+            let world = &mut *self.world.lock();
             let shadow = &mut world.shadow;
             shadow.put(found, until);
             let window = shadow.begin();
             shadow.end(window);
-            shadow.written = window;
+            (shadow.written, world.started) = (window, window);
             if machine {
                 // Whatever the disk has now it has kept.
                 shadow.synced = window;
@@ -347,17 +350,14 @@ impl History {
         }
         let window = self.world.lock().shadow.begin();
         let shared = &engine.shared;
-        let begun = keeper.begin(&shared.store, &|| shared.clock.now(), self.plan.flushing);
+        let begun = keeper.begin(&shared.store, &|| shared.clock.now());
         {
-            let world = &mut *self.world.lock();
-            world.shadow.end(window);
+            let shadow = &mut self.world.lock().shadow;
+            shadow.end(window);
             if let (Ok(()), Some(journal)) = (&begun, keeper.journal())
                 && !journal.status().report().needs_snapshot
             {
-                world.shadow.written = window;
-                if self.plan.flushing == Flushing::Always {
-                    world.shadow.synced = window;
-                }
+                (shadow.written, shadow.synced) = (window, window);
             }
         }
         if self.plan.is_busy {
@@ -386,10 +386,10 @@ impl History {
             .trace
             .line(|| format!("found what was there from call {begin} to {end}"));
         world.calls.money.forget_after(begin);
-        if !self.plan.journal {
-            // Only the clock keeps numbers apart then, and it may have gone back.
-            world.calls.forget_numbers();
-        }
+        // Where nothing was kept of a life, only the clock keeps its numbers apart, and that may have gone back.
+        world
+            .calls
+            .begin_life(self.plan.journal && durable > world.started);
         Ok(found)
     }
 
@@ -569,7 +569,13 @@ impl History {
     /// A flipped bit is refused, or changes nothing. In the last batch it looks like a write that was broken off.
     fn damage(&mut self) -> Outcome {
         self.disk.fail(0);
+        self.disk.live_on();
+        if self.disk.is_dead() {
+            return Ok(());
+        }
         if self.plan.journal {
+            self.heal()?;
+            // So that it is known where the last batch begins.
             self.flush(true)?;
         }
         let reopened = |disk: SimulatedDisk| {
