@@ -10,6 +10,7 @@ mod pages;
 mod policies;
 mod records;
 mod shard;
+mod table;
 mod value;
 mod watches;
 

@@ -6,16 +6,15 @@
 
 use super::key::Key;
 use super::packed::Packed;
-use super::pages::Pages;
+use super::table::{PLACE_BYTES, Table};
 use super::value::Value;
 use ahash::RandomState;
-use hashbrown::HashTable;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
 
-/// Shards of a database, a power of two. Many, so that one shard of ten million keys (10,000) is grown, swept or written
-/// to a snapshot in a fraction of a millisecond.
-pub const SHARDS: usize = 1024;
+/// Shards of a database, a power of two. Many, so that calls rarely meet at one, and that one of ten million keys (20,000)
+/// is walked in a fraction of a millisecond, or written to a snapshot in one. Few, so that a database of some keys costs little.
+pub const SHARDS: usize = 512;
 
 /// The table takes the top seven bits of a hash and the lowest ones. Positions for SCAN are all but the top seven, and the
 /// shard is the first of those, so that positions run shard by shard.
@@ -23,14 +22,6 @@ const POSITION_BITS: u32 = 57;
 
 /// The position without the bits of the shard.
 const SHARD_SHIFT: u32 = POSITION_BITS - SHARDS.trailing_zeros();
-
-/// A key and what it holds.
-type Place = (Key, Packed);
-
-// A table has room for 1.7 keys for each that it holds, on average: a byte more here costs 1.7 bytes a key.
-const _: () = assert!(size_of::<Place>() == 40);
-
-type Table = HashTable<Place, Pages>;
 
 /// What one step of a sweep over a shard did.
 pub struct Step {
@@ -54,9 +45,6 @@ pub struct Shards {
 struct Shard(RwLock<Table>);
 
 impl Shards {
-    /// Bytes of a key's place in a table, with the byte beside it.
-    pub const PLACE_BYTES: usize = size_of::<Place>() + 1;
-
     pub fn new(hasher: RandomState) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
@@ -81,14 +69,14 @@ impl Shards {
         self.read_packed(key, |packed| {
             let packed = packed?;
             let heap = Key::heap_bytes(key) + packed.heap_bytes();
-            packed.read(exists).then_some(Self::PLACE_BYTES + heap)
+            packed.read(exists).then_some(PLACE_BYTES + heap)
         })
     }
 
     fn read_packed<R>(&self, key: &[u8], f: impl FnOnce(Option<&Packed>) -> R) -> R {
         let hash = self.hash(key);
         let table = self.shards[shard_of(hash)].0.read();
-        f(table.find(hash, is(key)).map(|(_, packed)| packed))
+        f(table.find(hash, key))
     }
 
     /// Calls `f` with each of several values in turn, their shards all under shared locks.
@@ -98,8 +86,8 @@ impl Shards {
         let lock = |&shard: &usize| self.shards[shard].0.read();
         let guards: SmallVec<[_; 16]> = order.iter().map(lock).collect();
         for (key, &hash) in keys.iter().zip(&hashes) {
-            match guards[place_in(&order, hash)].find(hash, is(key)) {
-                Some((_, packed)) => packed.read(|value| f(Some(value))),
+            match guards[place_in(&order, hash)].find(hash, key) {
+                Some(packed) => packed.read(|value| f(Some(value))),
                 None => f(None),
             }
         }
@@ -109,8 +97,8 @@ impl Shards {
     pub fn write<R>(&self, key: &[u8], f: impl FnOnce(&mut Value) -> R) -> R {
         let hash = self.hash(key);
         let mut table = self.shards[shard_of(hash)].0.write();
-        let (result, value) = match table.find_mut(hash, is(key)) {
-            Some((_, packed)) => {
+        let (result, value) = match table.find_mut(hash, key) {
+            Some(packed) => {
                 let mut value = packed.take();
                 let result = f(&mut value);
                 if !value.is_absent() {
@@ -137,8 +125,8 @@ impl Shards {
         let mut guards: SmallVec<[_; 16]> = order.iter().map(lock).collect();
         let mut values: SmallVec<[Value; 16]> = SmallVec::new();
         for (key, &hash) in keys.iter().zip(&hashes) {
-            let found = guards[place_in(&order, hash)].find_mut(hash, is(key));
-            values.push(found.map_or_else(Value::default, |(_, packed)| packed.take()));
+            let found = guards[place_in(&order, hash)].find_mut(hash, key);
+            values.push(found.map_or_else(Value::default, Packed::take));
         }
         let result = f(&mut values);
         for ((key, &hash), value) in keys.iter().zip(&hashes).zip(values) {
@@ -150,14 +138,12 @@ impl Shards {
     /// Puts a value at its key; a void one takes the key out of the table.
     fn put(&self, table: &mut Table, key: &[u8], hash: u64, value: Value) {
         if value.is_absent() {
-            if let Ok(place) = table.find_entry(hash, is(key)) {
-                place.remove();
-            }
-        } else if let Some((_, packed)) = table.find_mut(hash, is(key)) {
+            table.remove(hash, key);
+        } else if let Some(packed) = table.find_mut(hash, key) {
             packed.put(value);
         } else {
             let place = (Key::new(key), Packed::new(value));
-            table.insert_unique(hash, place, |(key, _)| self.hash(key.as_bytes()));
+            table.insert(hash, place, |key| self.hash(key.as_bytes()));
         }
     }
 
@@ -170,7 +156,7 @@ impl Shards {
     /// Bytes of the tables: a place and a byte beside it for each key that they have room for.
     pub fn table_bytes(&self) -> usize {
         let tables = self.shards.iter();
-        tables.map(|table| table.0.read().allocation_size()).sum()
+        tables.map(|table| table.0.read().bytes()).sum()
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.
@@ -199,40 +185,28 @@ impl Shards {
         mut is_dead: impl FnMut(&Key, &mut Value) -> bool,
     ) -> Step {
         let mut table = self.shards[shard].0.write();
-        let places = if table.is_empty() {
-            0
-        } else {
-            table.num_buckets()
+        let moved = table.move_on(budget, |key| self.hash(key.as_bytes()));
+        let places = table.places();
+        let end = places.min(place.saturating_add(budget - moved));
+        let mut is_dead = |key: &Key, packed: &mut Packed| {
+            let mut value = packed.take();
+            let dead = is_dead(key, &mut value);
+            packed.put(value);
+            dead
         };
-        let end = places.min(place.saturating_add(budget));
         let mut dropped = 0;
         for index in place..end {
-            if let Some((key, packed)) = table.get_bucket_mut(index) {
-                let mut value = packed.take();
-                let dead = is_dead(key, &mut value);
-                packed.put(value);
-                if dead && let Ok(place) = table.get_bucket_entry(index) {
-                    place.remove();
-                    dropped += 1;
-                }
-            }
+            dropped += usize::from(table.remove_if(index, &mut is_dead));
         }
-        let looked = end.saturating_sub(place);
-        if end < places {
-            return Step {
-                looked,
-                dropped,
-                next: Some(end),
-            };
+        if end == places {
+            table.shrink();
         }
-        if table.len() < table.capacity() / 4 {
-            let room = table.len() * 2;
-            table.shrink_to(room, |(key, _)| self.hash(key.as_bytes()));
-        }
+        // A table that begins to shrink is not left before it has.
+        let is_done = end == places && !table.is_moving();
         Step {
-            looked,
+            looked: moved + end.saturating_sub(place),
             dropped,
-            next: None,
+            next: (!is_done).then_some(end),
         }
     }
 
@@ -274,11 +248,6 @@ impl Shards {
         }
         (names, if from >> POSITION_BITS == 0 { from } else { 0 })
     }
-}
-
-/// True of the place of a key.
-fn is(key: &[u8]) -> impl Fn(&Place) -> bool {
-    move |(name, _)| name.as_bytes() == key
 }
 
 const fn position_of(hash: u64) -> u64 {
