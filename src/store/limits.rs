@@ -55,13 +55,9 @@ impl<L: Words> Shared<L> {
         L::from_words(TABLE.words(self.number))
     }
 
-    /// Itself if these are its parameters; else as [`Self::new`].
-    pub fn or_other(self, limit: L) -> Option<Self> {
-        if TABLE.words(self.number) == limit.to_words() {
-            Some(self)
-        } else {
-            Self::new(limit)
-        }
+    /// True if these are the parameters.
+    pub fn is(&self, limit: L) -> bool {
+        TABLE.words(self.number) == limit.to_words()
     }
 }
 

@@ -191,7 +191,9 @@ impl Shards {
         let mut is_dead = |key: &Key, packed: &mut Packed| {
             let mut value = packed.take();
             let dead = is_dead(key, &mut value);
-            packed.put(value);
+            if !dead {
+                packed.put(value);
+            }
             dead
         };
         let mut dropped = 0;

@@ -21,9 +21,10 @@ const _: () = assert!(size_of::<Place>() == 40);
 /// Bytes of a key's place, with the byte beside it.
 pub const PLACE_BYTES: usize = size_of::<Place>() + 1;
 
-/// Places of the old table that are emptied with each new key: a microsecond's work at the most. The new table has room
-/// for twice as many keys as come meanwhile.
-const MOVED_AT_A_TIME: usize = 16;
+/// Places of the old table that are emptied with each new key: some microseconds' work. Few enough that nobody waits, and
+/// many enough that there are soon not two tables any more; the new one has room for eight times the keys that come
+/// meanwhile.
+const MOVED_AT_A_TIME: usize = 64;
 
 /// Keys and what they hold. Whoever calls has hashed the key.
 #[derive(Default)]
