@@ -10,6 +10,10 @@
 # health check. Give one in TOLLGATE_REQUIREPASS (the health check and `tollgate cli` read it there too; a password given
 # as a flag they cannot know). Where the network itself is trusted: `docker run ... tollgate --protected-mode no`.
 #
+# TLS: mount the files, readable for uid 10001, and name them (TOLLGATE_TLS_PORT=6380, TOLLGATE_TLS_CERT_FILE,
+# TOLLGATE_TLS_KEY_FILE, TOLLGATE_TLS_AUTH_CLIENTS=no). With TOLLGATE_PORT=0 beside it, which leaves TLS alone, give the health
+# check a Unix socket to go through: TOLLGATE_UNIXSOCKET=/data/tollgate.sock. `docker kill -s HUP` has new files read.
+#
 # State lives in /data, and is written there on SIGTERM: give it a volume, and `docker stop` time to finish
 # (`--stop-timeout`, 10 s unless set). A bind-mounted directory must be writable for uid 10001.
 

@@ -2,12 +2,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client::arguments::{CliArguments, PingArguments};
+use crate::config::file::Entry;
 use crate::config::{Config, Secret};
+
+mod sources;
 
 const ABOUT: &str =
     "A rate-limit server that speaks Redis: without a command it serves, on 127.0.0.1:6379.";
@@ -20,7 +24,8 @@ Examples:
   tollgate cli RL.RESERVE rl:meta:123 80 80 30000 reserve one of 80 a second, waiting up to 30 s
   tollgate ping && echo up                        a health check
 
-Every flag is also an environment variable: --max-pause is TOLLGATE_MAX_PAUSE. The flag wins.";
+Every flag is also an environment variable (--max-pause is TOLLGATE_MAX_PAUSE) and a line in the file of --config
+(max-pause = \"24h\"). The flag wins over the environment, and that over the file.";
 
 /// Everything that can stand behind `tollgate`.
 #[derive(Parser, Debug)]
@@ -32,6 +37,9 @@ pub struct Arguments {
     /// The server's flags.
     #[command(flatten)]
     pub config: Config,
+    /// Print the settings, each with the place it comes from, and do not serve
+    #[arg(long)]
+    pub print_config: bool,
 }
 
 /// The tools beside the server.
@@ -45,21 +53,43 @@ pub enum Command {
     Version,
 }
 
-/// Reads a command line, the program's name first.
+/// Reads a command line, the program's name first, with the environment and the file of settings: a flag wins over
+/// the environment, and that over the file.
 ///
 /// # Errors
-/// What clap says of it; also the texts of `--help` and `--version`.
+/// What is wrong with it; also the texts of `--help` and `--version`.
 pub fn parse<I>(arguments: I) -> Result<Parsed, clap::Error>
 where
     I: IntoIterator<Item = OsString>,
 {
-    let mut matches = Arguments::command().try_get_matches_from(arguments)?;
+    let line: Vec<OsString> = arguments.into_iter().collect();
+    let mut matches = parse_line(&line)?;
     let password_is_visible = matches.value_source("requirepass") == Some(ValueSource::CommandLine);
+    let mut from_file = Vec::new();
+    if let Some(file) = matches.get_one::<PathBuf>("config_file")
+        && matches.subcommand_name().is_none()
+    {
+        from_file = sources::of_file(file, &matches)?;
+        let program = line.iter().take(1).cloned();
+        let flags = from_file.iter().map(Entry::as_flag);
+        let rest = line.iter().skip(1).cloned();
+        matches = parse_line(&program.chain(flags).chain(rest).collect::<Vec<_>>())?;
+    }
+    let shown = matches
+        .get_flag("print_config")
+        .then(|| sources::show(&matches, &from_file));
     let arguments = Arguments::from_arg_matches_mut(&mut matches)?;
     Ok(Parsed {
         arguments,
         password_is_visible,
+        shown,
     })
+}
+
+/// Reads a command line with the environment.
+fn parse_line(line: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let parsed = Arguments::command().try_get_matches_from(line);
+    parsed.map_err(|error| sources::of_environment(line, &error).unwrap_or(error))
 }
 
 /// A command line that was understood.
@@ -69,6 +99,8 @@ pub struct Parsed {
     pub arguments: Arguments,
     /// True if the server's password stands on it, where every user of the machine can read it.
     pub password_is_visible: bool,
+    /// The settings as `--print-config` shows them, if that was asked for.
+    pub shown: Option<String>,
 }
 
 /// The same command line without `--requirepass`, for a second start that has it in the environment.
@@ -111,6 +143,7 @@ pub fn one_line(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{BindAddress, BindAddresses, ListenPort};
 
     fn arguments(words: &[&str]) -> Result<Arguments, String> {
         let line = std::iter::once("tollgate")
@@ -129,14 +162,19 @@ mod tests {
     #[test]
     fn defaults_are_those_of_the_settings() {
         let config = arguments(&[]).unwrap().config;
-        let bind = vec![[127, 0, 0, 1].into()];
+        let listening = crate::config::Listening {
+            port: 6379,
+            tls_port: 0,
+            bind: vec![[127, 0, 0, 1].into()],
+            maxclients: config.maxclients,
+        };
         let from_flags =
-            crate::settings::Settings::new(config.initial_settings(6379, bind).unwrap());
+            crate::settings::Settings::new(config.initial_settings(listening).unwrap());
         let by_default = crate::settings::Settings::default();
         for name in crate::settings::Settings::names().filter(|name| *name != "dir") {
             assert_eq!(from_flags.get(name), by_default.get(name), "{name}");
         }
-        assert_eq!(config.bind.0, ["127.0.0.1"]);
+        assert_eq!(config.bind, BindAddresses::parse("127.0.0.1").unwrap());
         assert_eq!(
             config.snapshot_path(),
             std::path::Path::new("./tollgate.snapshot")
@@ -145,16 +183,26 @@ mod tests {
 
     #[test]
     fn addresses_are_separated_by_commas_or_spaces() {
-        let bind =
-            |value: &str| arguments(&["--bind", value]).map(|arguments| arguments.config.bind.0);
+        let bind = |value: &str| {
+            let bind = arguments(&["--bind", value])?.config.bind;
+            let shown = |address: &BindAddress| {
+                format!(
+                    "{}{}",
+                    if address.optional { "-" } else { "" },
+                    address.name
+                )
+            };
+            Ok::<_, String>(bind.0.iter().map(shown).collect::<Vec<_>>())
+        };
         assert_eq!(bind("127.0.0.1 ::1").unwrap(), ["127.0.0.1", "::1"]);
         assert_eq!(
             bind("10.0.0.1, [::1],10.0.0.1").unwrap(),
             ["10.0.0.1", "::1"]
         );
-        assert_eq!(bind("* ::*").unwrap(), ["0.0.0.0", "::"]);
+        assert_eq!(bind("* -::*").unwrap(), ["0.0.0.0", "-::"]);
+        assert_eq!(bind("-::1 ::1").unwrap(), ["::1"]);
         assert!(bind(" , ").is_err());
-        assert!(bind("10.0.0.1 -::1").is_err());
+        assert!(bind("-").is_err());
     }
 
     #[test]
@@ -200,20 +248,19 @@ mod tests {
 
     #[test]
     fn kubernetes_service_links_are_not_taken_for_the_port() {
-        assert_eq!(
-            arguments(&["--port", "tcp://10.0.0.1:6379"])
-                .unwrap()
-                .config
-                .port,
-            6379
-        );
+        let link = "tcp://10.0.0.1:6379";
+        let config = arguments(&["--port", link, "--tls-port", link])
+            .unwrap()
+            .config;
+        assert_eq!(config.port, ListenPort::Number(6379));
+        assert_eq!(config.tls.tls_port, ListenPort::Off);
     }
 
     #[test]
     fn the_password_is_not_shown() {
         let parsed = arguments(&["--requirepass", "s3cret"]).unwrap();
         assert!(!format!("{parsed:?}").contains("s3cret"));
-        assert!(parsed.config.password().unwrap().matches(b"s3cret"));
+        assert_eq!(parsed.config.password().unwrap().reveal(), b"s3cret");
         let too_long = arguments(&["--requirepass", &"s3cret".repeat(100)]).unwrap();
         assert!(
             !too_long
@@ -252,8 +299,8 @@ mod tests {
                 .config
                 .password()
         };
-        assert!(with("pass word\r\nmore\n").unwrap().matches(b"pass word"));
-        assert!(with("pw").unwrap().matches(b"pw"));
+        assert_eq!(with("pass word\r\nmore\n").unwrap().reveal(), b"pass word");
+        assert_eq!(with("pw").unwrap().reveal(), b"pw");
         assert!(with("\n").unwrap_err().to_string().contains("is empty"));
         let both = arguments(&[
             "--requirepass-file",

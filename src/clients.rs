@@ -2,6 +2,7 @@
 
 mod monitors;
 
+use crate::acl::DEFAULT_USER;
 use crate::core::units::Timestamp;
 use crate::mailbox::{Full, Mailbox};
 use parking_lot::{Mutex, RwLock};
@@ -46,6 +47,8 @@ pub struct Client {
     pub shard_channels: AtomicUsize,
     /// The command it last sent.
     pub last_command: Mutex<&'static str>,
+    /// Who it is logged in as.
+    pub user: RwLock<Arc<[u8]>>,
     /// What it says of itself.
     pub labels: RwLock<Labels>,
     mailbox: Mailbox,
@@ -155,6 +158,11 @@ impl Client {
         self.killed.load(Relaxed)
     }
 
+    /// True if it came through the Unix socket: as in Redis, of all addresses only that one's ends in port 0.
+    pub fn came_by_unix_socket(&self) -> bool {
+        self.peer.ends_with(":0")
+    }
+
     /// True if it was cut off since it did not read its messages.
     pub fn is_overrun(&self) -> bool {
         self.overrun.load(Relaxed)
@@ -200,6 +208,7 @@ impl Clients {
             patterns: AtomicUsize::new(0),
             shard_channels: AtomicUsize::new(0),
             last_command: Mutex::new("NULL"),
+            user: RwLock::new(DEFAULT_USER.into()),
             labels: RwLock::default(),
             mailbox: Mailbox::default(),
             killed: AtomicBool::new(false),

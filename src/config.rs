@@ -9,7 +9,16 @@ use clap::{Args, ValueEnum};
 
 use crate::core::units::Span;
 use crate::password::Password;
-use crate::settings::{self, Initial, LogLevel};
+use crate::settings::{self, Fsync, Initial, Journaling, LogLevel};
+
+pub mod file;
+mod network;
+mod tls;
+
+pub(crate) use network::port;
+pub use network::{BindAddress, BindAddresses, ListenPort, SocketMode};
+use network::{socket_mode, tcp_port};
+pub use tls::{AuthClients, TlsFlags};
 
 /// Redis's port, and the default.
 pub const DEFAULT_PORT: u16 = 6379;
@@ -19,13 +28,35 @@ const THREADS_MAX: u64 = 1024;
 /// The flags of the server. Every one can be given as an environment variable instead; the flag wins.
 #[derive(Args, Clone, Debug)]
 pub struct Config {
-    /// TCP port. 0 takes any free one; the line logged at start says which
-    #[arg(long, env = "TOLLGATE_PORT", default_value_t = DEFAULT_PORT, value_parser = port, help_heading = "Network")]
-    pub port: u16,
+    /// File of settings in TOML, named as these flags; a flag and the environment win over it
+    #[arg(long = "config", env = "TOLLGATE_CONFIG", value_name = "FILE")]
+    pub config_file: Option<PathBuf>,
+
+    /// TCP port. 'any' takes a free one, and so does 0, unless --tls-port or --unixsocket is given: then it is none.
+    /// The line logged at start says which
+    #[arg(long, env = "TOLLGATE_PORT", default_value_t = ListenPort::Number(DEFAULT_PORT), value_parser = tcp_port, help_heading = "Network")]
+    pub port: ListenPort,
+
+    /// How TLS is served.
+    #[command(flatten)]
+    pub tls: TlsFlags,
+
+    /// Unix socket to listen on
+    #[arg(
+        long,
+        env = "TOLLGATE_UNIXSOCKET",
+        value_name = "PATH",
+        help_heading = "Network"
+    )]
+    pub unixsocket: Option<PathBuf>,
+
+    /// Who may use the Unix socket, as three octal digits; 0 leaves it to the umask
+    #[arg(long, env = "TOLLGATE_UNIXSOCKETPERM", value_name = "MODE", default_value = "700", value_parser = socket_mode, help_heading = "Network")]
+    pub unixsocketperm: SocketMode,
 
     /// Addresses to listen on, separated by commas or spaces; '*' is every IPv4 and '::' every IPv6 one.
-    /// All of them must be free
-    #[arg(long, env = "TOLLGATE_BIND", value_name = "ADDRESSES", default_value = "127.0.0.1", value_parser = BindAddresses::parse, help_heading = "Network")]
+    /// All of them must be free; one with '-' before it may be missing on this machine
+    #[arg(long, env = "TOLLGATE_BIND", value_name = "ADDRESSES", default_value = "127.0.0.1", allow_hyphen_values = true, value_parser = BindAddresses::parse, help_heading = "Network")]
     pub bind: BindAddresses,
 
     /// Most connections at a time; one more is told so and closed
@@ -70,11 +101,28 @@ pub struct Config {
     )]
     pub requirepass_file: Option<PathBuf>,
 
+    /// File of users, one `user name rule rule...` a line, as ACL SAVE writes it
+    #[arg(
+        long,
+        env = "TOLLGATE_ACLFILE",
+        value_name = "PATH",
+        help_heading = "Access"
+    )]
+    pub aclfile: Option<PathBuf>,
+
+    /// Channels that new users may listen and publish to: resetchannels (none) or allchannels
+    #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_ACL_PUBSUB_DEFAULT", value_name = "RULE", default_value = "resetchannels", value_parser = |v: &str| settings::channels(v.as_bytes()), help_heading = "Access")]
+    pub acl_pubsub_default: bool,
+
+    /// Most entries of ACL LOG
+    #[arg(long, env = "TOLLGATE_ACLLOG_MAX_LEN", value_name = "N", default_value_t = 128, value_parser = range(0, settings::ACLLOG_LEN_LIMIT), help_heading = "Access")]
+    pub acllog_max_len: u64,
+
     /// While there is no password, refuse connections from other machines
     #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_PROTECTED_MODE", value_name = "yes|no", default_value = "yes", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Access")]
     pub protected_mode: bool,
 
-    /// Directory of the snapshot; it must exist and be writable
+    /// Directory of the snapshot and its journal; it must exist and be writable
     #[arg(
         long,
         env = "TOLLGATE_DIR",
@@ -91,6 +139,26 @@ pub struct Config {
     /// Seconds between snapshots, taken if something changed; 0 or '' for none, at shutdown neither
     #[arg(long, env = "TOLLGATE_SAVE", value_name = "SECONDS", default_value = "60", value_parser = |v: &str| settings::save(v.as_bytes()), help_heading = "Snapshots")]
     pub save: u64,
+
+    /// Keep a journal beside the snapshot, so that a crash loses no more than the last --journal-interval
+    #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_JOURNAL", value_name = "yes|no", default_value = "yes", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Snapshots")]
+    pub journal: bool,
+
+    /// Time between two writes to the journal, 1ms to 60s
+    #[arg(long, env = "TOLLGATE_JOURNAL_INTERVAL", value_name = "DURATION", default_value = "100ms", value_parser = |v: &str| settings::journal_interval(v.as_bytes()), help_heading = "Snapshots")]
+    pub journal_interval: Span,
+
+    /// When the disk is made to keep the journal: everysec, always (with each write), or no (as the system likes)
+    #[arg(long, env = "TOLLGATE_JOURNAL_FSYNC", value_name = "WHEN", default_value = "everysec", value_parser = |v: &str| Fsync::parse(v.as_bytes()), help_heading = "Snapshots")]
+    pub journal_fsync: Fsync,
+
+    /// Refuse commands that write, with -MISCONF, while the disk takes no snapshot or no journal
+    #[arg(long, action = clap::ArgAction::Set, env = "TOLLGATE_STOP_WRITES_ON_ERROR", value_name = "yes|no", default_value = "no", value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Snapshots")]
+    pub stop_writes_on_error: bool,
+    /// Most bytes of memory (units: kb, mb, gb); 0 for no bound. When it is reached limits that are nearly full go
+    /// first, and then what needs more is refused with -OOM
+    #[arg(long, env = "TOLLGATE_MAXMEMORY", value_name = "BYTES", default_value = "0", value_parser = maxmemory, help_heading = "Limits")]
+    pub maxmemory: u64,
 
     /// Databases for SELECT, 1 to 16
     #[arg(long, env = "TOLLGATE_DATABASES", value_name = "N", default_value_t = 16, value_parser = range(1, 16), help_heading = "Limits")]
@@ -182,21 +250,37 @@ impl Config {
         self.dir.join(&self.dbfilename)
     }
 
-    /// The settings to start with, listening on `port` at `bind`.
+    /// The settings to start with, listening where `listening` says.
     ///
     /// # Errors
     /// As [`Self::password`].
-    pub fn initial_settings(&self, port: u16, bind: Vec<IpAddr>) -> Result<Initial, ConfigError> {
-        // As Redis shows it: the absolute path, where it can be told.
-        let dir = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
+    pub fn initial_settings(&self, listening: Listening) -> Result<Initial, ConfigError> {
         Ok(Initial {
-            port,
-            bind,
-            dir: dir.display().to_string(),
+            config_file: absolute(self.config_file.as_deref()),
+            port: listening.port,
+            bind: listening.bind,
+            tls_port: listening.tls_port,
+            tls_cert_file: absolute(self.tls.tls_cert_file.as_deref()),
+            tls_key_file: absolute(self.tls.tls_key_file.as_deref()),
+            tls_ca_cert_file: absolute(self.tls.tls_ca_cert_file.as_deref()),
+            tls_auth_clients: self.tls.tls_auth_clients.to_string(),
+            unixsocket: absolute(self.unixsocket.as_deref()),
+            unixsocketperm: self.unixsocketperm.to_string(),
+            dir: absolute(Some(&self.dir)),
             dbfilename: self.dbfilename.clone(),
-            maxclients: self.maxclients,
+            maxclients: listening.maxclients,
+            maxmemory: self.maxmemory,
             requirepass: self.password()?,
+            aclfile: absolute(self.aclfile.as_deref()),
+            open_channels: self.acl_pubsub_default,
+            acllog_len_max: self.acllog_max_len,
             save_seconds: self.save,
+            journal: Journaling {
+                enabled: self.journal,
+                interval: self.journal_interval,
+                fsync: self.journal_fsync,
+                stop_writes_on_error: self.stop_writes_on_error,
+            },
             loglevel: self.loglevel,
             databases: self.databases,
             timeout_seconds: self.timeout,
@@ -212,6 +296,30 @@ impl Config {
             latency_threshold_ms: self.latency_monitor_threshold,
         })
     }
+}
+
+/// What has become of the flags about the network once everything is bound.
+#[derive(Clone, Debug)]
+pub struct Listening {
+    /// The real plain TCP port, 0 for none.
+    pub port: u16,
+    /// The real port of TLS, 0 for none.
+    pub tls_port: u16,
+    /// The addresses of both.
+    pub bind: Vec<IpAddr>,
+    /// As many clients as there are descriptors for, at most those asked for.
+    pub maxclients: u64,
+}
+
+/// A path as it is shown: absolute, where that can be told; empty for none.
+fn absolute(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| {
+        let absolute = std::path::absolute(path);
+        absolute
+            .unwrap_or_else(|_| path.to_owned())
+            .display()
+            .to_string()
+    })
 }
 
 /// The password out of its two places: given as it is, or as the first line of a file.
@@ -282,54 +390,6 @@ pub(crate) fn secret(value: &str) -> Result<Secret, std::convert::Infallible> {
     Ok(Secret(value.to_owned()))
 }
 
-/// What `--bind` names: addresses, or host names that are looked up when binding.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BindAddresses(pub Vec<String>);
-
-impl BindAddresses {
-    /// From a list separated by commas or spaces. `*` and `[::1]` become what they mean.
-    pub(crate) fn parse(value: &str) -> Result<Self, String> {
-        let names = value
-            .split([',', ' ', '\t'])
-            .filter(|name| !name.is_empty())
-            .map(|name| match name {
-                "*" => "0.0.0.0".to_owned(),
-                "::*" => "::".to_owned(),
-                _ => name
-                    .trim_start_matches('[')
-                    .trim_end_matches(']')
-                    .to_owned(),
-            });
-        let mut unique: Vec<String> = Vec::new();
-        for name in names {
-            if name.starts_with('-') {
-                return Err(format!(
-                    "'{name}': every address must be free here, so there is no '-' before one"
-                ));
-            }
-            if !unique.contains(&name) {
-                unique.push(name);
-            }
-        }
-        if unique.is_empty() {
-            Err("needs at least one address, such as 127.0.0.1".to_owned())
-        } else {
-            Ok(Self(unique))
-        }
-    }
-}
-
-pub(crate) fn port(value: &str) -> Result<u16, String> {
-    // Kubernetes sets TOLLGATE_PORT=tcp://10.0.0.1:6379 in every pod beside a service called `tollgate`;
-    // that is no setting of ours.
-    if value.starts_with("tcp://") {
-        return Ok(DEFAULT_PORT);
-    }
-    value
-        .parse()
-        .map_err(|_| "a port is a number from 0 (any free one) to 65535".to_owned())
-}
-
 fn range(least: u64, most: u64) -> impl TypedValueParser<Value = u64> {
     clap::value_parser!(u64).range(least..=most)
 }
@@ -348,35 +408,20 @@ fn file_name(value: &str) -> Result<String, String> {
     }
 }
 
+fn maxmemory(value: &str) -> Result<u64, String> {
+    settings::bytes(value.as_bytes()).ok_or_else(|| "a number of bytes, such as 256mb".to_owned())
+}
+
 fn output_limit(value: &str) -> Result<u64, String> {
-    bytes(value)
+    settings::bytes(value.as_bytes())
         .filter(|bytes| (settings::OUTPUT_LIMIT_MIN..=settings::OUTPUT_LIMIT_MAX).contains(bytes))
         .ok_or_else(|| "a number of bytes from 4kb to 1gb".to_owned())
 }
 
 fn pubsub_output_limit(value: &str) -> Result<u64, String> {
-    bytes(value)
+    settings::bytes(value.as_bytes())
         .filter(|bytes| {
             (settings::PUBSUB_OUTPUT_LIMIT_MIN..=settings::OUTPUT_LIMIT_MAX).contains(bytes)
         })
         .ok_or_else(|| "a number of bytes from 2mb to 1gb".to_owned())
-}
-
-/// A number of bytes with Redis's units: `k`, `m`, `g` are powers of 1000, `kb`, `mb`, `gb` of 1024.
-fn bytes(value: &str) -> Option<u64> {
-    let digits = value
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(value.len());
-    let (number, unit) = value.split_at(digits);
-    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" => 1000,
-        "kb" => 1 << 10,
-        "m" => 1_000_000,
-        "mb" => 1 << 20,
-        "g" => 1_000_000_000,
-        "gb" => 1 << 30,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(unit)
 }

@@ -1,11 +1,14 @@
 //! The engine: what all connections share, and the gate through which their commands go.
 
+use crate::acl::{self, Acl, FileError};
 use crate::clients::{Client, Clients};
 use crate::clock::Clock;
+use crate::command::acl::{catalogue, close};
 use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::error::Error;
+use crate::command::ratelimit::policy;
 use crate::command::spec::Flags;
 use crate::command::table;
 use crate::command::waiters::Waiters;
@@ -17,8 +20,9 @@ use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
-use crate::store::{Store, Sweep};
+use crate::store::{PolicyLimits, Store, Sweep, Thinning};
 use parking_lot::{RwLock, RwLockReadGuard};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The server without its sockets.
@@ -63,6 +67,7 @@ impl Engine {
         // Above whatever was given since the last snapshot, too: nobody draws a million tickets a second.
         store.records.start_above(started_at.as_ns() / MICROSECOND);
         let shared = Shared {
+            acl: Acl::new(catalogue(), settings.requirepass().reveal()),
             clock,
             started_at,
             run_id: random_hex_digits(),
@@ -74,6 +79,7 @@ impl Engine {
             hub: Hub::default(),
             metrics: Metrics::new(table::names()),
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
+            journal: OnceLock::new(),
             requests: Requests::default(),
         };
         Self {
@@ -100,7 +106,7 @@ impl Engine {
         tally: &mut Tally,
     ) -> &'static str {
         connection.reply_start = output.len();
-        let (name, result) = match dispatch::check(connection, arguments) {
+        let (name, result) = match dispatch::check(&self.shared, connection, arguments) {
             Ok(Step::Run(spec)) => {
                 pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
                     // Read inside the gate: whoever ran alone before has moved the clock by now. Behind another
@@ -123,7 +129,8 @@ impl Engine {
             }
             Ok(Step::Queue(spec)) => {
                 connection.ran_until = self.shared.clock.now();
-                let queued = dispatch::queue(connection, spec, arguments);
+                let (shared, now) = (&self.shared, connection.ran_until);
+                let queued = dispatch::queue(shared, connection, spec, arguments, now);
                 if queued.is_ok() {
                     Reply::new(output, connection.protocol).simple("QUEUED");
                 }
@@ -143,6 +150,8 @@ impl Engine {
         // What is still to be done replies when it has ended.
         if connection.pending.is_none() {
             dispatch::apply_reply_mode(connection, output);
+        } else {
+            connection.hold_reply_back(output);
         }
         name
     }
@@ -155,6 +164,18 @@ impl Engine {
         shared.deliver_events();
         let next = next.filter(|_| !shared.clock.is_manual())?;
         Span::from_ns(next.since(shared.clock.now()))
+    }
+
+    /// Stores policies of a file; see [`policy::set_all`].
+    pub fn set_policies(&self, read: Vec<(Vec<u8>, PolicyLimits)>) -> Option<u64> {
+        let shared = &self.shared;
+        let set = |_| policy::set_all(shared, read, shared.clock.now());
+        let changed = self.enter().run(false, set);
+        shared.deliver_events();
+        let mut tally = Tally::default();
+        tally.writes += changed.unwrap_or(0);
+        shared.metrics.add(&tally);
+        changed
     }
 
     /// Ends the wait of a client with an error, as RESET and QUIT do.
@@ -172,6 +193,30 @@ impl Engine {
     pub fn stop_waiting(&self) {
         let error = Error::redis("LOADING Tollgate is stopping: send the request again");
         self.shared.waiters.unblock_all(&error);
+    }
+
+    /// Puts the users of a text in the place of those of before, and closes the connections of those that are no more
+    /// or listen to what they may no longer; how many users there are then.
+    ///
+    /// # Errors
+    /// What is wrong with the text; nothing has changed.
+    pub fn load_users(&self, text: &[u8]) -> Result<usize, Vec<FileError>> {
+        let shared = &self.shared;
+        let open_channels = shared.settings.open_channels();
+        let users = acl::parse(&shared.acl.catalogue, text, open_channels)?;
+        let password = shared.settings.requirepass();
+        let now = shared.clock.now();
+        self.enter().run(false, |_| {
+            shared.acl.replace(users, password.reveal(), |replaced| {
+                for name in &replaced.gone {
+                    close::of_user(shared, name, now);
+                }
+                for (name, user) in &replaced.hear_less {
+                    close::that_hear_too_much(shared, name, user, now);
+                }
+            });
+        });
+        Ok(shared.acl.all().len())
     }
 
     /// A connection has ended: its watches, its subscriptions, its MONITOR and its wait end, and the leases that are
@@ -200,6 +245,15 @@ impl Engine {
         let mut tally = Tally::default();
         tally.writes += self.enter().run(false, release);
         shared.metrics.add(&tally);
+    }
+
+    /// Drops keys for others and makes tables smaller, see [`Store::thin`]: between commands, and not while one runs
+    /// alone.
+    pub fn thin(&self, thinning: Thinning, budget: usize) -> Thinning {
+        let shared = &self.shared;
+        self.enter().run(false, |_| {
+            shared.store.thin(thinning, budget, shared.clock.now())
+        })
     }
 
     /// Forgets keys that have gone by themselves, see [`Store::sweep`]; several times a second.

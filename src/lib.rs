@@ -1,4 +1,5 @@
 //! Tollgate: a self-hosted, Redis-compatible rate-limit server.
+pub mod acl;
 pub mod arguments;
 pub mod client;
 pub mod clients;
@@ -11,8 +12,10 @@ pub mod events;
 pub mod glob;
 pub mod logging;
 pub mod mailbox;
+pub mod memory;
 pub mod metrics;
 pub mod password;
+pub mod pem;
 pub mod persistence;
 pub mod plain;
 pub mod protocol;

@@ -8,12 +8,18 @@ use std::process::ExitCode;
 
 use tollgate::arguments::{self, Command, Parsed};
 use tollgate::client::{cli, ping};
+use tollgate::memory::Counting;
 use tollgate::server;
+
+/// What `maxmemory` bounds is what this has counted.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
     let Parsed {
         arguments,
         password_is_visible,
+        shown,
     } = match arguments::parse(std::env::args_os()) {
         Ok(parsed) => parsed,
         // Also the way of --help and --version, which are no errors.
@@ -23,9 +29,14 @@ fn main() -> ExitCode {
         }
         Err(error) => return failure(&arguments::one_line(&error)),
     };
+    if let Some(shown) = shown {
+        say(&shown);
+        return ExitCode::SUCCESS;
+    }
     let result = match &arguments.command {
         None => {
             give_freed_tables_back();
+            outlive_a_limit_of_file_sizes();
             if password_is_visible {
                 hide_password(arguments::password_text(&arguments.config.requirepass));
             }
@@ -58,6 +69,14 @@ fn give_freed_tables_back() {
     // SAFETY: it sets a number in the allocator, before there is another thread.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 128 * 1024);
+    }
+}
+
+/// A file that may not grow any more is an error of its write, and not the end of the process.
+fn outlive_a_limit_of_file_sizes() {
+    // SAFETY: it installs no handler, and there is no other thread yet.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 

@@ -63,10 +63,11 @@ struct Ahead {
 impl Session {
     /// A session of a connection that has said nothing yet.
     pub fn new(engine: Arc<Engine>, client: Arc<Client>) -> Self {
-        let authenticated = !engine.shared.settings.requires_password();
+        let acl = &engine.shared.acl;
+        let (login, authenticated) = (acl.nobody(), !acl.requires_login());
         Self {
             engine,
-            connection: Connection::new(client, authenticated),
+            connection: Connection::new(client, login, authenticated),
             scanner: Scanner::new(),
             ahead: None,
         }
@@ -81,7 +82,7 @@ impl Session {
     pub fn receive(&mut self, input: &mut BytesMut, output: &mut Vec<u8>) -> Flow {
         let engine = self.engine.clone();
         // Also once the password has been taken away while the server runs.
-        let asks = || engine.shared.settings.requires_password();
+        let asks = || engine.shared.acl.requires_login();
         self.connection.authenticated = self.connection.authenticated || !asks();
         let mut pass = engine.enter();
         let mut tally = Tally::default();
@@ -155,7 +156,10 @@ impl Session {
         self.connection.reply_start = output.len();
         let mut reply = Reply::new(output, self.connection.protocol);
         match completion {
-            Completion::Done => reply.ok(),
+            Completion::Done => match self.connection.take_held_back() {
+                Some(held_back) => reply.append(&held_back),
+                None => reply.ok(),
+            },
             Completion::Failed(text) => {
                 let mut tally = Tally::default();
                 dispatch::write_error(&mut reply, &mut tally, &text);

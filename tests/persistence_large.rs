@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use tollgate::core::entry::Entry;
 use tollgate::core::limit::{BucketLimit, Keeps, Limit, Rate};
 use tollgate::core::units::{SECOND, Timestamp};
-use tollgate::persistence::{load, save};
+use tollgate::persistence::disk::Machine;
+use tollgate::persistence::snapshot::{load, save};
 use tollgate::store::Store;
 
 const KEYS: u64 = if cfg!(debug_assertions) {
@@ -74,7 +75,8 @@ fn a_save_beside_commands_is_consistent_for_every_key() {
             std::thread::yield_now();
         }
         let watch = stopwatch();
-        let saved = save(store, now, &path).expect("the directory is there");
+        let saved =
+            save(&Machine, store, now, &path, 1, || Ok(())).expect("the directory is there");
         let took = watch.elapsed();
         done.store(true, Ordering::Release);
         (
@@ -87,7 +89,7 @@ fn a_save_beside_commands_is_consistent_for_every_key() {
 
     let other = Store::new();
     let watch = stopwatch();
-    let loaded = load(&other, &path)
+    let loaded = load(&Machine, &other, &path)
         .expect("it is whole")
         .expect("it is there");
     let load_took = watch.elapsed();

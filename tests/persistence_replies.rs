@@ -146,7 +146,7 @@ fn run(store: &Store, steps: &[Step], now: &mut u64) -> Vec<String> {
 fn restarted(store: &Store, now: u64) -> Store {
     let mut bytes = Vec::new();
     let now = Timestamp::from_ns(now).expect("in range");
-    snapshot::write(store, now, &mut bytes).expect("memory takes it");
+    snapshot::write(store, now, 1, &mut bytes).expect("memory takes it");
     let (loaded, records) = snapshot::decode(&bytes).expect("it was just written");
     assert_eq!(loaded.taken_at, now);
     let other = Store::new();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tollgate::clock::Clock;
 use tollgate::core::units::Timestamp;
 use tollgate::engine::Engine;
-use tollgate::persistence::snapshot::RECORDS_AT_A_TIME;
-use tollgate::persistence::{load, save};
+use tollgate::persistence::disk::Machine;
+use tollgate::persistence::snapshot::{RECORDS_AT_A_TIME, load, save};
 use tollgate::session::Session;
 use tollgate::settings::{Initial, Settings};
 use tollgate::store::Store;
@@ -112,7 +112,10 @@ fn a_save_of_many_tickets_holds_up_no_confirm() {
             std::thread::yield_now();
         }
         let watch = stopwatch();
-        let saved = save(store, engine.shared.clock.now(), &path).expect("the directory is there");
+        let saved = save(&Machine, store, engine.shared.clock.now(), &path, 1, || {
+            Ok(())
+        })
+        .expect("the directory is there");
         let took = watch.elapsed();
         done.store(true, Ordering::Release);
         (saved, took, confirms.join().expect("it confirms"))
@@ -120,7 +123,7 @@ fn a_save_of_many_tickets_holds_up_no_confirm() {
 
     let other = Store::new();
     let watch = stopwatch();
-    load(&other, &path)
+    load(&Machine, &other, &path)
         .expect("it is whole")
         .expect("it is there");
     let load_took = watch.elapsed();

@@ -16,7 +16,7 @@
 //! first: `!done` or `!fail TEXT` ends it, and `!answer` ends `(waits for Answer)` with the answer that others have
 //! given, or shows `(still waits)`. What is sent meanwhile is read behind it. `@2` goes on with the second connection. Messages that others have sent to a
 //! connection stand behind the replies to its next step; the step `!messages` only shows them.
-//! Behind the name in parentheses: `password=...`, `clock=system`, and `only=2` for RESP2 alone.
+//! Behind the name in parentheses: `password=...`, `aclfile=...`, `clock=system`, and `only=2` for RESP2 alone.
 //!
 //! `UPDATE_TRANSCRIPTS=1` writes the replies that came; read what has changed before you commit it.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
@@ -30,9 +30,14 @@ use tollgate::clock::Clock;
 use tollgate::command::connection::Pending;
 use tollgate::core::units::Timestamp;
 use tollgate::engine::Engine;
+use tollgate::memory::Counting;
 use tollgate::password::Password;
 use tollgate::session::{Completion, Flow, Session};
 use tollgate::settings::{Initial, Settings};
+
+/// As in the binary: `maxmemory` bounds what it has counted.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 #[path = "transcripts/rendering.rs"]
 mod rendering;
@@ -78,6 +83,7 @@ impl Server {
         let password = case.options.get("password").map_or("", String::as_str);
         let settings = Settings::new(Initial {
             requirepass: Password::new(password.as_bytes()).unwrap(),
+            aclfile: case.options.get("aclfile").cloned().unwrap_or_default(),
             ..Initial::default()
         });
         Self {

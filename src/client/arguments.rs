@@ -1,6 +1,7 @@
 //! Flags of `tollgate ping` and `tollgate cli`.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,9 @@ use clap::{ArgAction, Args};
 use crate::config::{self, BindAddresses, ConfigError, DEFAULT_PORT, Secret};
 use crate::core::number;
 use crate::password::Password;
+
+/// The user that a password without a name belongs to.
+pub const DEFAULT_USER: &str = "default";
 
 /// Which server to speak to. The same environment variables as the server's, so that a health check
 /// beside it needs no flags.
@@ -24,6 +28,17 @@ pub struct Target {
     #[arg(short, long, env = "TOLLGATE_PORT", default_value_t = DEFAULT_PORT, value_parser = config::port)]
     pub port: u16,
 
+    /// Unix socket, instead of host and port [default: TOLLGATE_UNIXSOCKET where TOLLGATE_PORT is 0]
+    #[arg(short, long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// How to speak TLS.
+    #[command(flatten)]
+    pub tls: TlsOptions,
+    /// User to log in as
+    #[arg(long, env = "TOLLGATE_USER", value_name = "NAME", default_value = DEFAULT_USER)]
+    pub user: String,
+
     /// Password. Other users of this machine may see flags: prefer TOLLGATE_REQUIREPASS or REDISCLI_AUTH
     #[arg(short = 'a', long = "password", visible_aliases = ["pass", "requirepass"], env = "TOLLGATE_REQUIREPASS", value_name = "PASSWORD", default_value = "", hide_default_value = true, hide_env_values = true, value_parser = config::secret)]
     pub password: Secret,
@@ -37,15 +52,70 @@ pub struct Target {
     help: Option<bool>,
 }
 
+/// How to speak TLS, with redis-cli's names.
+#[derive(Args, Clone, Debug, Default)]
+pub struct TlsOptions {
+    /// Speak TLS
+    #[arg(long)]
+    pub tls: bool,
+
+    /// File of the authorities to trust, in PEM [default: those of this machine]
+    #[arg(long, value_name = "PATH", requires = "tls")]
+    pub cacert: Option<PathBuf>,
+
+    /// File of the certificate to show, in PEM
+    #[arg(long, value_name = "PATH", requires_all = ["tls", "key"])]
+    pub cert: Option<PathBuf>,
+
+    /// File of its private key, in PEM
+    #[arg(long, value_name = "PATH", requires_all = ["tls", "cert"])]
+    pub key: Option<PathBuf>,
+
+    /// Name that the server's certificate must be for [default: the host]
+    #[arg(long, value_name = "NAME", requires = "tls")]
+    pub sni: Option<String>,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A Unix socket.
+    Socket(PathBuf),
+    /// A host and a port.
+    Address(String, u16),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(path) => write!(f, "{}", path.display()),
+            Self::Address(host, port) => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
 impl Target {
+    /// Where to dial.
+    pub fn place(&self) -> Place {
+        // A server without a port has a socket instead.
+        let beside = || {
+            let socket = std::env::var_os("TOLLGATE_UNIXSOCKET")?;
+            Some(PathBuf::from(socket)).filter(|_| self.port == 0)
+        };
+        match self.socket.clone().or_else(beside) {
+            Some(path) => Place::Socket(path),
+            None => Place::Address(self.host(), self.port),
+        }
+    }
+
     /// The host to dial.
     pub fn host(&self) -> String {
         let bound = || {
-            std::env::var("TOLLGATE_BIND")
-                .ok()
-                .and_then(|list| BindAddresses::parse(&list).ok())
+            let list = std::env::var("TOLLGATE_BIND").ok()?;
+            let first = BindAddresses::parse(&list).ok()?.0.into_iter().next();
+            first.map(|address| address.name)
         };
-        let named = self.host.clone().or_else(|| bound()?.0.into_iter().next());
+        let named = self.host.clone().or_else(bound);
         dialable(named.unwrap_or_else(|| "127.0.0.1".to_owned()))
     }
 

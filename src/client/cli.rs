@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use super::arguments::CliArguments;
+use super::arguments::{CliArguments, DEFAULT_USER};
 use super::connection::{ClientError, Connection};
 use super::print::{Style, print};
 use super::reply::{Reply, error_text};
@@ -35,6 +35,7 @@ pub fn run(arguments: &CliArguments) -> Result<bool, String> {
         .map_err(|error| error.to_string())?;
     let mut client = Client {
         arguments,
+        user: arguments.target.user.clone(),
         password,
         connection: None,
         database: arguments.database,
@@ -62,6 +63,7 @@ pub fn run(arguments: &CliArguments) -> Result<bool, String> {
 
 struct Client<'a> {
     arguments: &'a CliArguments,
+    user: String,
     password: Password,
     connection: Option<Connection>,
     database: u64,
@@ -73,9 +75,8 @@ impl Client<'_> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                let target = &self.arguments.target;
-                let mut connection = Connection::open(&target.host(), target.port, None)?;
-                match connection.prepare(&self.password, self.resp3, self.database) {
+                let mut connection = Connection::open(&self.arguments.target, None)?;
+                match connection.prepare(&self.user, &self.password, self.resp3, self.database) {
                     // As redis-cli: say so and go on, the user may know what to type next.
                     Err(ClientError::Refused(text)) => {
                         eprintln!("tollgate: the server says: {text}")
@@ -150,6 +151,11 @@ impl Client<'_> {
             [command, rest @ ..] if command.eq_ignore_ascii_case(b"AUTH") => {
                 let given = rest.last().and_then(|word| Password::new(word).ok());
                 self.password = given.unwrap_or_default();
+                let user = rest.first().filter(|_| rest.len() > 1);
+                self.user = user.map_or_else(
+                    || DEFAULT_USER.to_owned(),
+                    |name| String::from_utf8_lossy(name).into_owned(),
+                );
             }
             _ => {}
         }
@@ -237,11 +243,7 @@ impl Client<'_> {
         if self.connection.is_none() {
             return "not connected> ".to_owned();
         }
-        let address = format!(
-            "{}:{}",
-            self.arguments.target.host(),
-            self.arguments.target.port
-        );
+        let address = self.arguments.target.place();
         if self.database == 0 {
             format!("{address}> ")
         } else {
@@ -297,6 +299,7 @@ fn is_text(words: &[Vec<u8>]) -> bool {
 fn holds_secret(words: &[Vec<u8>]) -> bool {
     is_one_of(words.first(), &["AUTH"])
         || is_one_of(words.first(), &["HELLO"]) && words.len() > 2
+        || is_one_of(words.first(), &["ACL"]) && is_one_of(words.get(1), &["SETUSER"])
         || words
             .iter()
             .any(|word| word.eq_ignore_ascii_case(b"requirepass"))
@@ -327,6 +330,7 @@ mod tests {
             "auth x",
             "HELLO 3 AUTH default x",
             "config set requirepass x",
+            "acl setuser a >x",
         ] {
             assert!(holds_secret(&words(secret)), "{secret}");
         }

@@ -1,13 +1,14 @@
 //! A blocking connection: sends commands, reads replies.
 
 use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io;
 use std::time::Duration;
 
 use redis_protocol::resp2;
 use redis_protocol::resp2::types::{OwnedFrame, Resp2Frame};
 
+use super::arguments::{DEFAULT_USER, Target};
+use super::dial::{Stream, dial};
 use super::reply::{Reply, Scanner, error_text};
 use crate::password::Password;
 
@@ -16,6 +17,8 @@ use crate::password::Password;
 pub enum ClientError {
     /// No connection could be made.
     Unreachable(String, io::Error),
+    /// The server, and why no TLS was agreed on with it.
+    Tls(String, String),
     /// The connection broke, or nothing came in time.
     Io(io::Error),
     /// The server closed the connection.
@@ -33,6 +36,7 @@ impl fmt::Display for ClientError {
                 f,
                 "cannot connect to {address}: {error}; is the server running there?"
             ),
+            Self::Tls(address, reason) => write!(f, "no TLS with {address}: {reason}"),
             Self::Io(error)
                 if matches!(
                     error.kind(),
@@ -62,7 +66,7 @@ impl From<io::Error> for ClientError {
 
 /// A connection to a server.
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     input: Vec<u8>,
     scanner: Scanner,
 }
@@ -71,38 +75,22 @@ impl Connection {
     /// Connects; `timeout` bounds the dialling of each address, and each later read and write.
     ///
     /// # Errors
-    /// [`ClientError::Unreachable`] with the last address's reason.
-    pub fn open(host: &str, port: u16, timeout: Option<Duration>) -> Result<Self, ClientError> {
-        let unreachable = |error| ClientError::Unreachable(format!("{host}:{port}"), error);
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-        for address in (host, port).to_socket_addrs().map_err(unreachable)? {
-            let stream = match timeout {
-                Some(timeout) => TcpStream::connect_timeout(&address, timeout),
-                None => TcpStream::connect(address),
-            };
-            match stream {
-                Ok(stream) => {
-                    stream.set_nodelay(true)?;
-                    stream.set_read_timeout(timeout)?;
-                    stream.set_write_timeout(timeout)?;
-                    return Ok(Self {
-                        stream,
-                        input: Vec::new(),
-                        scanner: Scanner::default(),
-                    });
-                }
-                Err(error) => last = error,
-            }
-        }
-        Err(unreachable(last))
+    /// [`ClientError::Unreachable`] with the last address's reason, [`ClientError::Tls`].
+    pub fn open(target: &Target, timeout: Option<Duration>) -> Result<Self, ClientError> {
+        Ok(Self {
+            stream: dial(target, timeout)?,
+            input: Vec::new(),
+            scanner: Scanner::default(),
+        })
     }
 
-    /// Gives the password, chooses protocol and database, as far as they are not the defaults.
+    /// Logs in, chooses protocol and database, as far as they are not the defaults.
     ///
     /// # Errors
     /// [`ClientError::Refused`] with the server's text, besides what [`Self::call`] may say.
     pub fn prepare(
         &mut self,
+        user: &str,
         password: &Password,
         resp3: bool,
         database: u64,
@@ -111,11 +99,15 @@ impl Connection {
         if resp3 {
             steps.push(vec![b"HELLO".to_vec(), b"3".to_vec()]);
         }
-        if password.is_set() {
-            let secret = password.reveal().to_vec();
+        if password.is_set() || user != DEFAULT_USER {
+            let (user, secret) = (user.as_bytes().to_vec(), password.reveal().to_vec());
             match steps.last_mut() {
-                Some(hello) => hello.extend([b"AUTH".to_vec(), b"default".to_vec(), secret]),
-                None => steps.push(vec![b"AUTH".to_vec(), secret]),
+                Some(hello) => hello.extend([b"AUTH".to_vec(), user, secret]),
+                // As redis-cli: a password for a server without one is told.
+                None if user == DEFAULT_USER.as_bytes() => {
+                    steps.push(vec![b"AUTH".to_vec(), secret]);
+                }
+                None => steps.push(vec![b"AUTH".to_vec(), user, secret]),
             }
         }
         if database != 0 {
@@ -153,6 +145,7 @@ impl Connection {
         let length = resp2::encode::encode(&mut bytes, &frame, false)
             .map_err(|error| ClientError::Io(io::Error::other(error.to_string())))?;
         self.stream.write_all(&bytes[..length])?;
+        self.stream.flush()?;
         Ok(())
     }
 

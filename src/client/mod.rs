@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod cli;
 pub mod connection;
+mod dial;
 pub mod ping;
 mod print;
 mod reply;

@@ -14,12 +14,8 @@ pub fn run(arguments: &PingArguments) -> Result<(), String> {
         .password()
         .map_err(|error| error.to_string())?;
     let ask = || -> Result<Reply, ClientError> {
-        let mut connection = Connection::open(
-            &arguments.target.host(),
-            arguments.target.port,
-            Some(arguments.timeout),
-        )?;
-        connection.prepare(&password, false, 0)?;
+        let mut connection = Connection::open(&arguments.target, Some(arguments.timeout))?;
+        connection.prepare(&arguments.target.user, &password, false, 0)?;
         connection.call(&[b"PING".to_vec()])
     };
     match ask().map_err(|error| error.to_string())? {

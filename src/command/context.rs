@@ -1,20 +1,25 @@
 //! What a command sees of the server.
 
 use super::connection::Connection;
+use super::error::Error;
 use super::waiters::Waiters;
+use crate::acl::Acl;
 use crate::clients::Clients;
 use crate::clock::Clock;
-use crate::core::units::Timestamp;
+use crate::core::units::{SECOND, Timestamp};
 use crate::events;
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
+use crate::persistence::journal::JournalStatus;
 use crate::protocol::Reply;
 use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
 use crate::settings::Settings;
 use crate::store::Store;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+const MISCONF: &str = "MISCONF Tollgate cannot write to its disk, and was told to refuse commands that change something until it can (stop-writes-on-bgsave-error). INFO persistence and the log say what is wrong.";
 
 /// What all connections share.
 pub struct Shared {
@@ -26,6 +31,8 @@ pub struct Shared {
     pub run_id: String,
     /// The settings in force.
     pub settings: Settings,
+    /// The users.
+    pub acl: Acl,
     /// The keys.
     pub store: Store,
     /// Who waits at them.
@@ -40,6 +47,8 @@ pub struct Shared {
     pub metrics: Metrics,
     /// How the snapshots go.
     pub saves: Arc<SaveStatus>,
+    /// How the journal does; not set if there is none.
+    pub journal: OnceLock<Arc<JournalStatus>>,
     /// What commands ask of the work in the background.
     pub requests: Requests,
 }
@@ -51,6 +60,29 @@ impl Shared {
         let waits = self.waiters.fire(self, now);
         let lapses = self.store.lapses.next();
         [waits, lapses].into_iter().flatten().min()
+    }
+
+    /// A journal that is behind by so many nanoseconds is late.
+    pub fn journal_late_ns(&self) -> u64 {
+        (10 * self.settings.journal.interval().as_ns()).max(SECOND)
+    }
+
+    /// Refuses commands that write while the disk does not take what they change, if that is wanted.
+    ///
+    /// # Errors
+    /// `MISCONF`.
+    pub fn check_disk(&self, now: Timestamp) -> Result<(), Error> {
+        if !self.settings.journal.stop_writes_on_error() {
+            return Ok(());
+        }
+        let late_ns = self.journal_late_ns();
+        let suspended =
+            |journal: &Arc<JournalStatus>| journal.report().suspended_since(now, late_ns);
+        let unsaved = self.settings.save_seconds() > 0 && self.saves.report().last_error.is_some();
+        if unsaved || self.journal.get().and_then(suspended).is_some() {
+            return Err(Error::redis(MISCONF));
+        }
+        Ok(())
     }
 
     /// Publishes the events that were noted (see [`crate::events`]). Not under a lock of the store.
@@ -74,6 +106,8 @@ pub struct Context<'a> {
     pub reply: Reply<'a>,
     /// The instant at which the command runs.
     pub now: Timestamp,
+    /// Memory is full: it must not make a key, nor one larger.
+    pub is_full: bool,
     /// What it counts.
     pub tally: &'a mut Tally,
 }

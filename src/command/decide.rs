@@ -38,7 +38,8 @@ pub const NO_TICKET: Error = Error::argument(
 /// Decides a call and spends if the mode says so and all its rules allow it.
 ///
 /// # Errors
-/// As [`Joint::new`]; a ticket too many; an id of another request. Nothing is spent then.
+/// As [`Joint::new`]; a ticket too many; an id of another request; memory is full, and it would take more. Nothing is
+/// spent then.
 pub fn decide(
     context: &mut Context<'_>,
     arguments: Arguments<'_>,
@@ -80,6 +81,7 @@ struct Decision<'a, 'c> {
     arguments: Arguments<'a>,
     call: &'a Call<'c>,
     mode: Mode,
+    is_full: bool,
 }
 
 impl<'a, 'c> Decision<'a, 'c> {
@@ -96,6 +98,7 @@ impl<'a, 'c> Decision<'a, 'c> {
             arguments,
             call,
             mode,
+            is_full: context.is_full,
         }
     }
 
@@ -172,6 +175,10 @@ impl<'a, 'c> Decision<'a, 'c> {
                 joint.book(&slots, ticket, lease.clone())?;
                 kept = Some(joint);
             }
+        }
+        let keeps = ticket != 0 || call.options.id.is_some();
+        if spends && self.is_full && (keeps || joint.grows()) {
+            return Err(Error::OUT_OF_MEMORY);
         }
         let lease = lease.map_or(0, |(number, _)| number);
         let rows = rows(&joint, &call.rules, &alone);

@@ -1,9 +1,11 @@
 //! From a request to its reply: who is asked for, may it run, run it.
 
+use super::acl;
 use super::connection::{Connection, Replies, Transaction};
 use super::context::{Context, Shared};
 use super::error::Error;
 use super::observe;
+use super::room::{self, Request, Room};
 use super::spec::{Flags, Spec};
 use super::table;
 use crate::core::units::Timestamp;
@@ -22,16 +24,20 @@ pub enum Step {
 /// Finds the row that serves a request and checks that it may run.
 ///
 /// # Errors
-/// [`Error::NoAuth`], an unknown name, a wrong number of arguments, a command that MULTI does not take.
+/// [`Error::NoAuth`], an unknown name, a wrong number of arguments, no permission, a command that MULTI does not take.
 /// Inside MULTI each of them makes EXEC fail.
-pub fn check(connection: &mut Connection, arguments: Arguments<'_>) -> Result<Step, Error> {
+pub fn check(
+    shared: &Shared,
+    connection: &mut Connection,
+    arguments: Arguments<'_>,
+) -> Result<Step, Error> {
     if is_http(arguments) {
         connection.closing = true;
         return Err(Error::Redis(
             "ERR this is no HTTP server: the connection is closed".into(),
         ));
     }
-    let step = look_up(connection, arguments);
+    let step = look_up(shared, connection, arguments);
     if let (Err(_), Some(transaction)) = (&step, &mut connection.transaction) {
         transaction.failed = true;
     }
@@ -47,7 +53,11 @@ fn is_http(arguments: Arguments<'_>) -> bool {
         .any(|line| name.eq_ignore_ascii_case(line))
 }
 
-fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Error> {
+fn look_up(
+    shared: &Shared,
+    connection: &mut Connection,
+    arguments: Arguments<'_>,
+) -> Result<Step, Error> {
     let name = arguments.get(0).unwrap_or_default();
     let command = table::find(name);
     let allowed =
@@ -70,6 +80,7 @@ fn look_up(connection: &Connection, arguments: Arguments<'_>) -> Result<Step, Er
     if !spec.arity.accepts(arguments.len()) {
         return Err(Error::Arity(spec.lower_name().into()));
     }
+    acl::check::check(shared, connection, spec, arguments)?;
     if connection.is_listening() && !spec.flags.has(Flags::WHILE_SUBSCRIBED) {
         return Err(Error::redis(format!(
             "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
@@ -112,15 +123,25 @@ fn unknown(name: &[u8], arguments: Arguments<'_>) -> Error {
 /// Queues a request inside MULTI.
 ///
 /// # Errors
-/// The queue is full; EXEC will fail.
+/// The queue or, as in Redis, memory is full; the disk takes nothing. EXEC will fail.
 pub fn queue(
+    shared: &Shared,
     connection: &mut Connection,
     spec: &'static Spec,
     arguments: Arguments<'_>,
+    now: Timestamp,
 ) -> Result<(), Error> {
     let transaction = connection.transaction.get_or_insert_default();
-    let arguments = OwnedArguments::from(arguments);
-    transaction.push(spec, arguments)
+    let checked = match spec.flags.has(Flags::WRITE) {
+        true => shared.check_disk(now),
+        false => Ok(()),
+    };
+    let checked = checked.and_then(|()| match room::is_over(shared) {
+        true => Err(Error::OUT_OF_MEMORY),
+        false => Ok(()),
+    });
+    checked.inspect_err(|_| transaction.failed = true)?;
+    transaction.push(spec, OwnedArguments::from(arguments))
 }
 
 impl Transaction {
@@ -154,15 +175,30 @@ pub fn run(
     let began = connection.ran_until;
     tally.commands += 1;
     tally.writes += u64::from(spec.flags.has(Flags::WRITE));
+    // Of what EXEC runs that was asked before all of it.
+    let room = (!connection.executing).then(|| {
+        let request = Request { spec, arguments };
+        Room::for_one(shared, connection.database, request, now)
+    });
+    let is_full = room.as_ref().is_some_and(Room::is_full);
     let reply = Reply::new(output, protocol);
     let mut context = Context {
         shared,
         connection,
         reply,
         now,
+        is_full,
         tally,
     };
-    let result = (spec.run)(&mut context, arguments);
+    let checked = if is_full && !spec.flags.has(Flags::CHECKS_MEMORY) {
+        Err(Error::OUT_OF_MEMORY)
+    } else if spec.flags.has(Flags::WRITE) {
+        shared.check_disk(now)
+    } else {
+        Ok(())
+    };
+    let result = checked.and_then(|()| (spec.run)(&mut context, arguments));
+    drop(room);
     let failed = result.is_err();
     if let Err(error) = result {
         context.reply.truncate(start);

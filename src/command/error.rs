@@ -61,6 +61,10 @@ impl Error {
     /// Redis's text for an unreadable integer.
     pub const NOT_AN_INTEGER: Self =
         Self::Redis(Cow::Borrowed("ERR value is not an integer or out of range"));
+    /// Memory is full. Redis's text.
+    pub const OUT_OF_MEMORY: Self = Self::Redis(Cow::Borrowed(
+        "OOM command not allowed when used memory > 'maxmemory'.",
+    ));
     /// A key of another kind.
     pub const WRONG_TYPE: Self = Self::Redis(Cow::Borrowed(WRONG_TYPE));
 

@@ -4,6 +4,7 @@
 //! in [`table`]. Everything else that has to know of it reads the row.
 
 pub mod access;
+pub mod acl;
 pub mod arguments;
 pub mod caller;
 pub mod collections;
@@ -23,6 +24,7 @@ pub mod pubsub;
 pub mod ratelimit;
 pub mod reference;
 pub mod replay;
+pub mod room;
 pub mod rules;
 pub mod scripting;
 pub mod server;

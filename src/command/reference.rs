@@ -75,7 +75,11 @@ fn write_command(page: &mut String, spec: &Spec, heading: &str) {
     } else {
         flags.join(", ")
     };
-    let categories: Vec<String> = spec.categories().map(|name| format!("@{name}")).collect();
+    let categories: Vec<String> = spec
+        .categories()
+        .names()
+        .map(|name| format!("@{name}"))
+        .collect();
     *page += &format!("\n{heading} {name}\n\n");
     if spec.subcommands.is_empty() || spec.arity.accepts(1) {
         *page += &format!("```\n{name}{between}{syntax}\n```\n\n");

@@ -3,15 +3,18 @@
 
 mod argument;
 mod flags;
+mod group;
 mod keys;
 
 use super::context::Context;
 use super::error::Error;
+use crate::acl::Categories;
 use crate::protocol::Arguments;
 
 pub use argument::{Argument, ArgumentKind};
 pub use flags::Flags;
-pub use keys::Keys;
+pub use group::Group;
+pub use keys::{Channels, KeyUse, Keys, Uses};
 
 /// Runs a command: `arguments` holds its name too. Whatever it wrote is dropped if it fails.
 pub type Run = fn(&mut Context<'_>, Arguments<'_>) -> Result<(), Error>;
@@ -34,8 +37,14 @@ pub struct Spec {
     pub arity: Arity,
     /// How it may be run.
     pub flags: Flags,
+    /// The ACL categories it belongs to beside those that follow from its flags; unless given, its group's.
+    pub categories: Categories,
     /// Where its keys are.
     pub keys: Keys,
+    /// What it does to them; unless given, that follows from its flags.
+    pub uses: Uses,
+    /// Where its channels are.
+    pub channels: Channels,
     /// True for an argument, by its place, that SLOWLOG and MONITOR must not show.
     pub secret: fn(Arguments<'_>, usize) -> bool,
     /// What follows its name and has a row of its own. The row's `run` then serves only the bare name.
@@ -56,7 +65,10 @@ impl Spec {
             since: "0.1.0",
             arity,
             flags: Flags::NONE,
+            categories: group.categories(),
             keys: Keys::None,
+            uses: Uses::ByFlags,
+            channels: Channels::None,
             secret: |_, _| false,
             subcommands: &[],
             run,
@@ -85,121 +97,32 @@ impl Spec {
         arguments.join(" ")
     }
 
-    /// The ACL categories, without their `@`.
-    pub fn categories(&self) -> impl Iterator<Item = &'static str> {
+    /// The ACL categories.
+    pub const fn categories(&self) -> Categories {
         let flags = self.flags;
-        let speed = if flags.has(Flags::FAST) {
-            "fast"
-        } else {
-            "slow"
-        };
         let admin = flags.has(Flags::ADMIN);
-        let dangerous = admin || flags.has(Flags::DANGEROUS);
-        [
-            self.group.category(),
-            flags.has(Flags::READONLY).then_some("read"),
-            flags.has(Flags::WRITE).then_some("write"),
-            admin.then_some("admin"),
-            flags.has(Flags::BLOCKING).then_some("blocking"),
-            Some(speed),
-            dangerous.then_some("dangerous"),
-        ]
-        .into_iter()
-        .flatten()
-    }
-}
-
-/// What belongs together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Group {
-    /// Limits: Tollgate's own commands and the dialects.
-    RateLimit,
-    /// Keys of any kind.
-    Generic,
-    /// Plain strings and counters.
-    String,
-    /// The connection itself.
-    Connection,
-    /// The server.
-    Server,
-    /// MULTI and what goes with it.
-    Transactions,
-    /// Publish and subscribe.
-    PubSub,
-    /// Hashes.
-    Hash,
-    /// Lists.
-    List,
-    /// Sorted sets.
-    SortedSet,
-    /// Known scripts.
-    Scripting,
-}
-
-impl Group {
-    /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
-        Self::RateLimit,
-        Self::Generic,
-        Self::String,
-        Self::Hash,
-        Self::List,
-        Self::SortedSet,
-        Self::Connection,
-        Self::Transactions,
-        Self::PubSub,
-        Self::Scripting,
-        Self::Server,
-    ];
-
-    /// The heading in the documentation.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::RateLimit => "Limits",
-            Self::Generic => "Keys",
-            Self::String => "Plain strings and counters",
-            Self::Connection => "The connection",
-            Self::Transactions => "Transactions",
-            Self::PubSub => "Publish and subscribe",
-            Self::Hash => "Hashes",
-            Self::List => "Lists",
-            Self::SortedSet => "Sorted sets",
-            Self::Scripting => "Scripts",
-            Self::Server => "The server",
-        }
+        let fast = flags.has(Flags::FAST);
+        // As in Redis a script's commands write, and not the script.
+        let scripts = self.categories.meets(Categories::SCRIPTING);
+        self.categories
+            .and_if(flags.has(Flags::READONLY) && !scripts, Categories::READ)
+            .and_if(flags.has(Flags::WRITE) && !scripts, Categories::WRITE)
+            .and_if(flags.has(Flags::PUBSUB), Categories::PUBSUB)
+            .and_if(admin, Categories::ADMIN)
+            .and_if(admin || flags.has(Flags::DANGEROUS), Categories::DANGEROUS)
+            .and_if(flags.has(Flags::BLOCKING), Categories::BLOCKING)
+            .and(if fast {
+                Categories::FAST
+            } else {
+                Categories::SLOW
+            })
     }
 
-    /// The ACL category of its commands.
-    const fn category(self) -> Option<&'static str> {
-        match self {
-            Self::RateLimit => Some("ratelimit"),
-            Self::Generic => Some("keyspace"),
-            Self::String => Some("string"),
-            Self::Connection => Some("connection"),
-            Self::Transactions => Some("transaction"),
-            Self::PubSub => Some("pubsub"),
-            Self::Hash => Some("hash"),
-            Self::List => Some("list"),
-            Self::SortedSet => Some("sortedset"),
-            Self::Scripting => Some("scripting"),
-            Self::Server => None,
-        }
-    }
-
-    /// The name that `COMMAND DOCS` gives.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RateLimit => "ratelimit",
-            Self::Generic => "generic",
-            Self::String => "string",
-            Self::Connection => "connection",
-            Self::Server => "server",
-            Self::Transactions => "transactions",
-            Self::PubSub => "pubsub",
-            Self::Hash => "hash",
-            Self::List => "list",
-            Self::SortedSet => "sorted-set",
-            Self::Scripting => "scripting",
+    /// What the request does to the key that is the `nth` of those that it names, from 0.
+    pub fn use_of(&self, arguments: Arguments<'_>, nth: usize) -> KeyUse {
+        match self.uses {
+            Uses::Varying { actual, .. } => actual(arguments),
+            uses => uses.in_general(self.flags, nth),
         }
     }
 }

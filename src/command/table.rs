@@ -1,5 +1,6 @@
 //! The table of commands.
 
+use super::acl;
 use super::collections::{hash, list, sorted_set};
 use super::connection::{auth, client, hello, ping, reset, select};
 use super::keys::{delete, exists, expire, flush, object, rename, scan, ttl};
@@ -149,6 +150,7 @@ pub static COMMANDS: &[&Spec] = &[
     &command::SPEC,
     &info::SPEC,
     &config::SPEC,
+    &acl::SPEC,
     &time::SPEC,
     &save::SAVE,
     &save::BGSAVE,

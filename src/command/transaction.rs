@@ -2,12 +2,14 @@
 //!
 //! EXEC runs while no other command does, all its commands at one instant.
 
+use super::acl;
 use super::context::Context;
 use super::dispatch;
 use super::error::Error;
 use super::pubsub::write_messages;
-use super::spec::{Argument, Arity, Flags, Group, Keys, Spec};
-use crate::protocol::Arguments;
+use super::room::{Request, Room};
+use super::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Spec, Uses};
+use crate::protocol::{Arguments, Reply};
 use std::sync::atomic::Ordering::Relaxed;
 
 const FLAGS: Flags = Flags::FAST.and(Flags::NOSCRIPT).and(Flags::IN_MULTI);
@@ -46,6 +48,7 @@ pub const WATCH: Spec = Spec {
     reply: "OK.",
     flags: FLAGS,
     keys: Keys::ALL,
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..Spec::new("WATCH", Group::Transactions, Arity::at_least(2), watch)
 };
 
@@ -82,6 +85,22 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         .as_ref()
         .is_some_and(|watch| watch.is_broken(context.now));
     drop_watches(context);
+    let requests = transaction.queue.iter().map(|(spec, arguments)| Request {
+        spec,
+        arguments: arguments.as_arguments(),
+    });
+    let room = Room::for_all(
+        context.shared,
+        context.connection.database,
+        requests,
+        context.now,
+    );
+    if room.is_full() {
+        return Err(Error::redis(format!(
+            "EXECABORT Transaction discarded because of: {}",
+            Error::OUT_OF_MEMORY
+        )));
+    }
     if transaction.failed {
         return Err(Error::Redis(
             "EXECABORT Transaction discarded because of previous errors.".into(),
@@ -98,15 +117,23 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     for (spec, arguments) in &transaction.queue {
         one.clear();
         let (connection, tally) = (&mut *context.connection, &mut *context.tally);
-        dispatch::run(
-            spec,
-            context.shared,
-            connection,
-            arguments.as_arguments(),
-            &mut one,
-            context.now,
-            tally,
-        );
+        let (shared, arguments) = (context.shared, arguments.as_arguments());
+        match acl::check::check_queued(shared, connection, spec, arguments) {
+            Ok(()) => dispatch::run(
+                spec,
+                shared,
+                connection,
+                arguments,
+                &mut one,
+                context.now,
+                tally,
+            ),
+            Err(error) => {
+                tally.rejected(spec.name);
+                let mut reply = Reply::new(&mut one, connection.protocol);
+                dispatch::write_error(&mut reply, tally, error);
+            }
+        }
         // All of them run, whatever they reply: that is what a transaction is.
         if context.reply.position() - start + one.len() <= REPLIES_BYTES_MAX {
             context.reply.append(&one);

@@ -76,6 +76,11 @@ impl Booked {
         self.course(timeline).is_none().then_some(&self.bucket)
     }
 
+    /// True if the call adds to the bookings that are listed.
+    pub const fn is_listed(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// How the bucket stands.
     pub fn standing(
         &self,

@@ -289,8 +289,19 @@ impl Bucket {
         Ok(Self {
             limit,
             level: Level { deficit, base: at },
+            undrained: self.undrained_under(limit, now),
             ..*self
         })
+    }
+
+    /// What comes back when a pause ends early, under other parameters; nothing if that cannot be held.
+    fn undrained_under(&self, limit: BucketLimit, now: Timestamp) -> Option<Level> {
+        let before = Self {
+            level: self.undrained?,
+            undrained: None,
+            ..*self
+        };
+        before.adopt(limit, now).ok().map(|before| before.level)
     }
 
     fn carried(&self, deficit: u128, new: &BucketLimit) -> Option<u128> {

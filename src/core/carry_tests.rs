@@ -1,8 +1,10 @@
 //! What is carried over when a key is called with other parameters.
 
 use super::decision::{Earliest, Refusal};
+use super::limit::{Limit, PeriodLimit};
 use super::test_key::*;
 use super::units::{SECOND, Wait};
+use super::window::WindowLimit;
 use proptest::prelude::*;
 
 #[test]
@@ -183,5 +185,43 @@ proptest! {
             prop_assert!(draft.standing().remaining <= left.saturating_sub(1));
             prop_assert!(draft.earliest(1) >= Earliest::After(wait));
         }
+    }
+}
+
+/// A policy's call that is refused commits a conversion, and with it the other limits under its parameters, while a
+/// pause runs that has drained them.
+#[test]
+fn what_a_pause_took_comes_back_in_the_parameters_of_now() {
+    for (capacity, rate) in [(100, "1"), (100, "7"), (100, "1/h"), (10, "3")] {
+        let mut key = TestKey::new();
+        let now = key.now;
+        let before = [gcra(5, "1"), bucket(100, "1")];
+        let mut draft = key.entry.draft_under_policy(&before, now).unwrap();
+        draft.charge(0, 5).unwrap();
+        draft.charge(1, 60).unwrap();
+        draft.commit();
+        key.pause(10_000);
+        let window = Limit::Window(WindowLimit {
+            per: PeriodLimit::new(5, ms(60_000)).unwrap(),
+            align: false,
+        });
+        let after = [window, bucket(capacity, rate)];
+        let draft = key.entry.draft_under_policy(&after, now).unwrap();
+        assert!(draft.converts());
+        draft.commit();
+        key.resume();
+        // A resumed bucket holds at most one permit, and its deficit is that of the 40 that were left.
+        let draft = key.entry.draft_under_policy(&after, now).unwrap();
+        assert_eq!(draft.standing_of(1).remaining, 1, "{capacity} {rate}");
+        let mut usual = TestKey::new();
+        usual.charge(&bucket(100, "1"), 60).unwrap();
+        usual.charge(&bucket(capacity, rate), 0).unwrap();
+        usual.pause(10_000);
+        usual.resume();
+        assert_eq!(
+            draft.standing_of(1),
+            usual.standing(&bucket(capacity, rate)),
+            "{capacity} {rate}"
+        );
     }
 }

@@ -279,6 +279,30 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// True if the commit would make a key, or one that takes more memory.
+    pub fn grows(&self) -> bool {
+        let is_new = self.states.is_empty()
+            && self.pause.is_none()
+            && self.slow.is_none()
+            && self.waited.is_none();
+        let grows = |(index, seen): (usize, &Seen)| {
+            let state = self.states.get(index).unwrap_or(&State::Empty);
+            match (state, seen) {
+                (_, Seen::Bucket(booked)) => booked.is_listed(),
+                (State::Window(before), Seen::Window(window)) => {
+                    window.used.len() > before.used.len()
+                }
+                (State::Log(log), Seen::Log(_, pending)) => {
+                    pending.is_some() && log.bookings.len() == log.bookings.capacity()
+                }
+                (State::Leases(_), Seen::Leases(_, pending)) => pending.is_some(),
+                (_, Seen::Window(_) | Seen::Log(..) | Seen::Leases(..)) => true,
+                (_, Seen::Sliding(_) | Seen::Beyond(_)) => false,
+            }
+        };
+        is_new || !self.promised.is_empty() || self.seen.iter().enumerate().any(grows)
+    }
+
     /// True if the key is paused.
     pub fn is_paused(&self) -> bool {
         self.pause_until > self.now

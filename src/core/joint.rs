@@ -62,6 +62,11 @@ impl<'a, 'c> Joint<'a, 'c> {
         Ok(Self { drafts, asks })
     }
 
+    /// True if the commit would make a key, or one that takes more memory.
+    pub fn grows(&self) -> bool {
+        self.drafts.iter().any(Draft::grows)
+    }
+
     /// The keys, one after the other.
     pub fn drafts(&self) -> &[Draft<'a>] {
         &self.drafts

@@ -227,18 +227,9 @@ fn carry(state: &mut State, factor: Factor, full: &BucketLimit, at: Timestamp) {
         },
         None => None,
     };
-    let Ok(mut carried) = bucket.adopt(limit, at) else {
+    let Ok(carried) = bucket.adopt(limit, at) else {
         return;
     };
-    // What comes back when a pause ends early is of the same rate.
-    if let Some(undrained) = bucket.undrained {
-        let before = Bucket {
-            level: undrained,
-            undrained: None,
-            ..*bucket
-        };
-        carried.undrained = before.adopt(limit, at).ok().map(|before| before.level);
-    }
     *bucket = carried;
     if let Some((timeline, ahead)) = ahead {
         timeline.replace(ahead);

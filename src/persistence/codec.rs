@@ -4,6 +4,8 @@
 //! record = 1 database key_length key n (state)*n pause slow       one state a limit
 //!        | 2 policy | 3 numbers | 4 ticket | 5 answer           see codec_records.rs
 //!        | 6 database key_length key plain                    see codec_plain.rs
+//!        | 7 generation                     in a snapshot: the first of the journal that is not in it
+//!        | 8 gone                           in a journal: see codec_gone.rs
 //! state  = 0                                                 nothing
 //!        | 1 flags capacity permits per_ns level [undrained] [timeline]   bucket, GCRA, PACE
 //!        | 2 window | 3 sliding | 4 log                     see codec_windows.rs
@@ -20,6 +22,7 @@
 //! Whatever is decoded has been checked: limits are built by the constructors that commands use, and
 //! every number is in the range in which the arithmetic of [`crate::core`] holds. No bytes panic.
 
+use super::codec_gone::{self, Gone};
 use super::input::{DecodeError, Input, put_instant, put_varint};
 use super::{codec_leases, codec_plain, codec_records, codec_slow, codec_timeline, codec_windows};
 use crate::core::bucket::{Bucket, DEFICIT_MAX, Level};
@@ -37,6 +40,8 @@ const RECORD_LAST_NUMBER: u8 = 3;
 const RECORD_TICKET: u8 = 4;
 const RECORD_ANSWER: u8 = 5;
 const RECORD_PLAIN: u8 = 6;
+const RECORD_JOURNAL: u8 = 7;
+const RECORD_GONE: u8 = 8;
 
 const STATE_EMPTY: u8 = 0;
 const STATE_BUCKET: u8 = 1;
@@ -63,7 +68,7 @@ const FLAGS_KNOWN: u8 = FLAG_KEEPS_TIME
     | FLAG_SLOWED
     | FLAG_PROMISED_AHEAD;
 
-/// One thing that a snapshot holds.
+/// One thing that a snapshot or a journal holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Record {
     /// A key with its state.
@@ -104,6 +109,10 @@ pub enum Record {
         /// The answer.
         remembered: Remembered,
     },
+    /// The first generation of the journal that a snapshot does not hold.
+    JournalFrom(u64),
+    /// Something that is there no longer; only in a journal.
+    Gone(Gone),
 }
 
 /// Appends a policy.
@@ -116,6 +125,18 @@ pub fn encode_policy(out: &mut Vec<u8>, name: &[u8], limits: &PolicyLimits) {
 pub fn encode_last_number(out: &mut Vec<u8>, number: u64) {
     out.push(RECORD_LAST_NUMBER);
     put_varint(out, number);
+}
+
+/// Appends the first generation of the journal that a snapshot does not hold.
+pub fn encode_journal_from(out: &mut Vec<u8>, generation: u64) {
+    out.push(RECORD_JOURNAL);
+    put_varint(out, generation);
+}
+
+/// Appends that something is gone.
+pub fn encode_gone(out: &mut Vec<u8>, gone: &Gone) {
+    out.push(RECORD_GONE);
+    codec_gone::encode(out, gone);
 }
 
 /// Appends a ticket.
@@ -149,6 +170,15 @@ pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, value: &Value) {
     match value {
         Value::Limit(entry) => encode_entry(out, entry),
         Value::Plain(plain) => codec_plain::encode(out, plain),
+    }
+}
+
+/// True for a value that can be encoded. A key that holds nothing but that somebody waits at it is not kept: nobody waits
+/// over a restart.
+pub fn is_kept(value: &Value) -> bool {
+    match value {
+        Value::Limit(entry) => entry.parts() != (&[][..], None, None),
+        Value::Plain(_) => true,
     }
 }
 
@@ -216,11 +246,13 @@ pub fn decode(input: &mut Input<'_>) -> Result<Record, DecodeError> {
         RECORD_LAST_NUMBER => Ok(Record::LastNumber(codec_records::ticket_number(input)?)),
         RECORD_TICKET => codec_records::decode_ticket(input),
         RECORD_ANSWER => codec_records::decode_answer(input),
+        RECORD_JOURNAL => Ok(Record::JournalFrom(input.varint_u64()?)),
+        RECORD_GONE => Ok(Record::Gone(codec_gone::decode(input)?)),
         tag => Err(DecodeError::Unknown("a record of kind", tag)),
     }
 }
 
-fn decode_name(input: &mut Input<'_>) -> Result<(u8, Key), DecodeError> {
+pub(super) fn decode_name(input: &mut Input<'_>) -> Result<(u8, Key), DecodeError> {
     let database = input.byte()?;
     if database >= DATABASES_MAX {
         return Err(DecodeError::Invalid("a database number out of range"));

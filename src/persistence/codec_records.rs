@@ -42,7 +42,7 @@ const ANSWER_LEASED: u8 = 3;
 /// Rules of a call, and limits of them all: what the grammar lets through.
 const PARTS_MAX: u64 = 16;
 const ROWS_MAX: u64 = PARTS_MAX * LIMITS_MAX as u64;
-const ID_BYTES_MAX: usize = 64;
+pub(super) const ID_BYTES_MAX: usize = 64;
 
 pub(super) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     put_varint(out, text.len() as u64);
@@ -65,7 +65,7 @@ fn count(input: &mut Input<'_>, least: u64, most: u64) -> Result<u64, DecodeErro
     }
 }
 
-fn database(input: &mut Input<'_>) -> Result<u8, DecodeError> {
+pub(super) fn database(input: &mut Input<'_>) -> Result<u8, DecodeError> {
     let database = input.byte()?;
     if database < DATABASES_MAX {
         Ok(database)

@@ -28,6 +28,8 @@ fn encoded(record: &Record) -> Vec<u8> {
             id,
             remembered,
         } => encode_answer(out, *database, key, id, remembered),
+        Record::JournalFrom(generation) => encode_journal_from(out, *generation),
+        Record::Gone(gone) => encode_gone(out, gone),
     }
     bytes
 }
@@ -198,7 +200,7 @@ fn every_byte_that_stands_for_something_unknown_is_named() {
         bytes[at] = to;
         decoded(&bytes).unwrap_err()
     };
-    assert_eq!(change(0, 7), DecodeError::Unknown("a record of kind", 7));
+    assert_eq!(change(0, 9), DecodeError::Unknown("a record of kind", 9));
     assert_eq!(change(6, 9), DecodeError::Unknown("a key of kind", 9));
     assert_eq!(
         change(7, 64),

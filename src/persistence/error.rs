@@ -1,16 +1,20 @@
-//! What can go wrong with a snapshot, in words that say what to do.
+//! What can go wrong with a snapshot or its journal, in words that say what to do.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// What is wrong with a snapshot that is read.
+/// What is wrong with a snapshot or a journal that is read.
 #[derive(Debug)]
 pub enum Fault {
     /// The file cannot be read.
     Io(io::Error),
     /// It does not begin as a snapshot does.
     Foreign,
+    /// It does not begin as a journal does.
+    ForeignJournal,
+    /// A journal that must be there is not.
+    Missing,
     /// A later version wrote it, with something that this one does not know.
     Newer {
         /// The version that wrote it.
@@ -34,6 +38,8 @@ impl fmt::Display for Fault {
         match self {
             Self::Io(error) => write!(f, "cannot be read: {error}"),
             Self::Foreign => f.write_str("is not a Tollgate snapshot"),
+            Self::ForeignJournal => f.write_str("is not a Tollgate journal"),
+            Self::Missing => f.write_str("is missing, and what follows it is there"),
             Self::Newer {
                 server_version,
                 what,
@@ -50,11 +56,13 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A snapshot that was not loaded. The store is empty.
+/// A snapshot or a journal that was not loaded. The store is empty.
 #[derive(Debug)]
 pub struct LoadError {
     /// The file.
     pub path: PathBuf,
+    /// It is a journal.
+    pub is_journal: bool,
     /// What is wrong with it.
     pub fault: Fault,
 }
@@ -62,15 +70,29 @@ pub struct LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let remedy = match &self.fault {
+            Fault::Io(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                "Put the file there that belongs there"
+            }
             Fault::Io(_) => "Make it readable for the user that the server runs as",
-            Fault::Foreign => "Name another file with --dbfilename",
+            Fault::Foreign | Fault::ForeignJournal => "Name another file with --dbfilename",
             Fault::Newer { .. } => "Start that version or a later one",
-            Fault::Damaged { .. } => "Restore the file from a backup",
+            Fault::Damaged { .. } if !self.is_journal => "Restore the file from a backup",
+            Fault::Damaged { .. } | Fault::Missing => {
+                "Restore the snapshot and all files of its journal from a backup"
+            }
         };
-        let Self { path, fault } = self;
+        let (kind, otherwise) = if self.is_journal {
+            (
+                "journal",
+                "move all files of the journal away to start from the snapshot alone",
+            )
+        } else {
+            ("snapshot", "move it and its journal away to start empty")
+        };
+        let Self { path, fault, .. } = self;
         write!(
             f,
-            "snapshot {} {fault}. Nothing was loaded. {remedy}, or move the file away to start empty.",
+            "{kind} {} {fault}. Nothing was loaded. {remedy}, or {otherwise}.",
             path.display()
         )
     }
@@ -88,6 +110,8 @@ impl std::error::Error for LoadError {
 /// The step of a save that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SaveStep {
+    /// Locking the directory: another server has it.
+    Lock,
     /// Making the temporary file.
     Create,
     /// Writing it.
@@ -98,6 +122,20 @@ pub enum SaveStep {
     Rename,
     /// Having the disk keep that.
     SyncDirectory,
+}
+
+impl SaveStep {
+    /// What was being done.
+    pub const fn doing(self) -> &'static str {
+        match self {
+            Self::Lock => "locking the directory",
+            Self::Create => "making a temporary file beside it",
+            Self::Write => "writing",
+            Self::Sync => "flushing to disk",
+            Self::Rename => "putting the new file in place",
+            Self::SyncDirectory => "flushing its directory to disk",
+        }
+    }
 }
 
 /// A save that failed. The snapshot from before stands, except after [`SaveStep::SyncDirectory`].
@@ -113,18 +151,10 @@ pub struct SaveError {
 
 impl fmt::Display for SaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (doing, outcome) = match self.step {
-            SaveStep::Create => (
-                "making a temporary file beside it",
-                "the last good one stands",
-            ),
-            SaveStep::Write => ("writing", "the last good one stands"),
-            SaveStep::Sync => ("flushing to disk", "the last good one stands"),
-            SaveStep::Rename => ("putting the new file in place", "the last good one stands"),
-            SaveStep::SyncDirectory => (
-                "flushing its directory to disk",
-                "it may not outlast a power failure",
-            ),
+        let doing = self.step.doing();
+        let outcome = match self.step {
+            SaveStep::SyncDirectory => "it may not outlast a power failure",
+            _ => "the last good one stands",
         };
         write!(
             f,

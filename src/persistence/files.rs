@@ -4,13 +4,13 @@
 //! renamed over the old file; then the directory is flushed. Whoever looks, and whenever the power
 //! fails, sees the old file or the new one. Temporary files are called `<file>.<pid>-<count>.tmp`.
 
+use super::disk::{Disk, DiskFile};
 use super::error::{SaveError, SaveStep};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Replaces `path` by what `write` writes, readable and writable for its owner only.
@@ -18,7 +18,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// # Errors
 /// The step that failed and why. `path` is as it was then (but see [`SaveStep::SyncDirectory`]), and
 /// the temporary file is gone.
-pub fn replace<T>(path: &Path, write: impl FnOnce(&File) -> io::Result<T>) -> Result<T, SaveError> {
+pub fn replace<T>(
+    disk: &dyn Disk,
+    path: &Path,
+    write: impl FnOnce(&dyn DiskFile) -> io::Result<T>,
+) -> Result<T, SaveError> {
     let failed = |step| {
         move |source| SaveError {
             path: path.to_owned(),
@@ -26,14 +30,13 @@ pub fn replace<T>(path: &Path, write: impl FnOnce(&File) -> io::Result<T>) -> Re
             source,
         }
     };
-    let temporary = Temporary::beside(path).map_err(failed(SaveStep::Create))?;
+    let temporary = Temporary::beside(disk, path).map_err(failed(SaveStep::Create))?;
     let file = temporary.create().map_err(failed(SaveStep::Create))?;
-    let result = write(&file).map_err(failed(SaveStep::Write))?;
-    file.sync_all().map_err(failed(SaveStep::Sync))?;
+    let result = write(&*file).map_err(failed(SaveStep::Write))?;
+    file.sync().map_err(failed(SaveStep::Sync))?;
     drop(file);
     temporary.rename(path).map_err(failed(SaveStep::Rename))?;
-    File::open(directory(path))
-        .and_then(|directory| directory.sync_all())
+    disk.sync_directory(directory(path))
         .map_err(failed(SaveStep::SyncDirectory))?;
     Ok(result)
 }
@@ -43,27 +46,31 @@ pub fn replace<T>(path: &Path, write: impl FnOnce(&File) -> io::Result<T>) -> Re
 ///
 /// # Errors
 /// If the directory cannot be read or a file in it not be removed.
-pub fn remove_leftovers(path: &Path) -> io::Result<usize> {
+pub fn remove_leftovers(disk: &dyn Disk, path: &Path) -> io::Result<usize> {
     let name = file_name(path)?;
     let mut removed = 0;
-    for entry in fs::read_dir(directory(path))? {
-        let entry = entry?;
-        if is_temporary_of(name, &entry.file_name()) {
-            fs::remove_file(entry.path())?;
+    for found in disk.names(directory(path))? {
+        if is_temporary_of(name, &found) {
+            disk.remove(&path.with_file_name(found))?;
             removed += 1;
         }
     }
     Ok(removed)
 }
 
-fn directory(path: &Path) -> &Path {
+/// The directory that a file is in.
+pub fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
 }
 
-fn file_name(path: &Path) -> io::Result<&OsStr> {
+/// The name of a file in its directory.
+///
+/// # Errors
+/// The path names no file.
+pub fn file_name(path: &Path) -> io::Result<&OsStr> {
     path.file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))
 }
@@ -79,10 +86,14 @@ fn is_temporary_of(name: &OsStr, candidate: &OsStr) -> bool {
 }
 
 /// The name of a temporary file, which is removed when this is dropped.
-struct Temporary(Option<PathBuf>);
+struct Temporary<'a> {
+    disk: &'a dyn Disk,
+    path: PathBuf,
+    exists: bool,
+}
 
-impl Temporary {
-    fn beside(path: &Path) -> io::Result<Self> {
+impl<'a> Temporary<'a> {
+    fn beside(disk: &'a dyn Disk, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let mut name = OsString::from(file_name(path)?);
         name.push(format!(
@@ -90,42 +101,40 @@ impl Temporary {
             std::process::id(),
             COUNT.fetch_add(1, Ordering::Relaxed)
         ));
-        Ok(Self(Some(path.with_file_name(name))))
+        Ok(Self {
+            disk,
+            path: path.with_file_name(name),
+            exists: true,
+        })
     }
 
-    fn path(&self) -> &Path {
-        self.0.as_deref().unwrap_or(Path::new(""))
-    }
-
-    fn create(&self) -> io::Result<File> {
+    fn create(&self) -> io::Result<Arc<dyn DiskFile>> {
         // No other save of this process has the name; one that died may have had the same process id.
-        let _ = fs::remove_file(self.path());
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(self.path())
+        let _ = self.disk.remove(&self.path);
+        self.disk.create(&self.path)
     }
 
     fn rename(mut self, to: &Path) -> io::Result<()> {
-        fs::rename(self.path(), to)?;
-        self.0 = None;
+        self.disk.rename(&self.path, to)?;
+        self.exists = false;
         Ok(())
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
+        if self.exists {
             // Nobody is left to tell; what stays behind is removed at the next start.
-            let _ = fs::remove_file(path);
+            let _ = self.disk.remove(&self.path);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::disk::Machine;
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     fn names(directory: &Path) -> Vec<OsString> {
@@ -137,8 +146,8 @@ mod tests {
         names
     }
 
-    fn put(file: &File, text: &str) -> io::Result<()> {
-        io::Write::write_all(&mut &*file, text.as_bytes())
+    fn put(file: &dyn DiskFile, text: &str) -> io::Result<()> {
+        file.append(text.as_bytes())
     }
 
     #[test]
@@ -146,7 +155,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("data");
         for text in ["old", "new"] {
-            replace(&path, |file| put(file, text)).unwrap();
+            replace(&Machine, &path, |file| put(file, text)).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(
@@ -161,7 +170,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("data");
         fs::write(&path, "old").unwrap();
-        let error = replace(&path, |file| {
+        let error = replace(&Machine, &path, |file| {
             put(file, "half")?;
             assert_eq!(names(directory.path()).len(), 2);
             Err::<(), _>(io::ErrorKind::StorageFull.into())
@@ -174,7 +183,11 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_written_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
-        let step = |path: PathBuf| replace(&path, |file| put(file, "new")).unwrap_err().step;
+        let step = |path: PathBuf| {
+            replace(&Machine, &path, |file| put(file, "new"))
+                .unwrap_err()
+                .step
+        };
         assert_eq!(
             step(directory.path().join("missing/data")),
             SaveStep::Create
@@ -200,8 +213,11 @@ mod tests {
         for name in other.iter().chain(&["data.1-2.tmp", "data.77-0.tmp"]) {
             fs::write(directory.path().join(name), "").unwrap();
         }
-        assert_eq!(remove_leftovers(&directory.path().join("data")).unwrap(), 2);
+        assert_eq!(
+            remove_leftovers(&Machine, &directory.path().join("data")).unwrap(),
+            2
+        );
         assert_eq!(names(directory.path()), other);
-        assert!(remove_leftovers(&directory.path().join("missing/data")).is_err());
+        assert!(remove_leftovers(&Machine, &directory.path().join("missing/data")).is_err());
     }
 }

@@ -11,18 +11,21 @@
 //! loaded of a file that is not whole, and no more than a block of it is ever held in memory.
 
 use super::codec::{self, Record};
+use super::disk::{Appender, Disk};
 use super::error::{Fault, LoadError, SaveError};
 use super::files;
 use super::frame::{BLOCK_BYTES, FrameReader, FrameWriter, Header};
 use super::input::{DecodeError, Input};
 use crate::core::units::Timestamp;
 use crate::store::{DATABASES_MAX, Store};
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 /// Tickets or answers that are copied out under one hold of their lock: a fraction of a millisecond.
 pub const RECORDS_AT_A_TIME: usize = 500;
+
+/// The first generation of a journal.
+pub const JOURNAL_BEGIN: u64 = 1;
 
 /// What a save has written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,26 +47,43 @@ pub struct Loaded {
     pub keys: u64,
     /// The length of the file.
     pub bytes: u64,
+    /// The first generation of the journal that is not in it.
+    pub journal_from: u64,
 }
 
-/// Writes all keys that exist at `now` to `path`, in the place of the snapshot there.
+/// Writes all keys that exist at `now` to `path`, in the place of the snapshot there. All that the journal holds before the
+/// generation `journal_from` must be in the store; `complete` is called when all is written, and if that fails, so does
+/// the save.
 ///
 /// # Errors
 /// What failed. The old snapshot is as it was then, and no temporary file stays.
-pub fn save(store: &Store, now: Timestamp, path: &Path) -> Result<Saved, SaveError> {
-    files::replace(path, |file| write(store, now, BufWriter::new(file)))
+pub fn save(
+    disk: &dyn Disk,
+    store: &Store,
+    now: Timestamp,
+    path: &Path,
+    journal_from: u64,
+    complete: impl FnOnce() -> io::Result<()>,
+) -> Result<Saved, SaveError> {
+    files::replace(disk, path, |file| {
+        let out = BufWriter::with_capacity(2 * BLOCK_BYTES, Appender(file));
+        let saved = write(store, now, journal_from, out)?;
+        complete()?;
+        Ok(saved)
+    })
 }
 
 /// Fills an empty store from `path`. `None` if there is no such file.
 ///
 /// # Errors
 /// If the file is anything but a whole snapshot. The store is empty then.
-pub fn load(store: &Store, path: &Path) -> Result<Option<Loaded>, LoadError> {
+pub fn load(disk: &dyn Disk, store: &Store, path: &Path) -> Result<Option<Loaded>, LoadError> {
     let failed = |fault| LoadError {
         path: path.to_owned(),
+        is_journal: false,
         fault,
     };
-    match File::open(path) {
+    match disk.read(path) {
         Ok(file) => fill(store, file).map(Some).map_err(failed),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(Fault::Io(error))),
@@ -83,8 +103,11 @@ pub fn fill(store: &Store, mut file: impl Read + Seek) -> Result<Loaded, Fault> 
     })
 }
 
-fn restore(store: &Store, record: Record) {
+/// Does to a store that is being loaded what a record says.
+pub(super) fn restore(store: &Store, record: Record) {
     match record {
+        Record::JournalFrom(_) => {}
+        Record::Gone(gone) => gone.take_out(store),
         Record::Key {
             database,
             key,
@@ -112,11 +135,16 @@ fn restore(store: &Store, record: Record) {
     }
 }
 
-/// Writes a snapshot to `out`.
+/// Writes a snapshot to `out`, with the first generation of the journal that is not in it.
 ///
 /// # Errors
 /// Those of `out`, and [`ErrorKind::InvalidInput`] for a `now` above [`Timestamp::MAX`].
-pub fn write(store: &Store, now: Timestamp, out: impl Write) -> io::Result<Saved> {
+pub fn write(
+    store: &Store,
+    now: Timestamp,
+    journal_from: u64,
+    out: impl Write,
+) -> io::Result<Saved> {
     if now > Timestamp::MAX {
         return Err(io::Error::new(
             ErrorKind::InvalidInput,
@@ -130,13 +158,14 @@ pub fn write(store: &Store, now: Timestamp, out: impl Write) -> io::Result<Saved
     let mut frame = FrameWriter::begin(out, &header)?;
     let mut batch = Batch::default();
     let mut keys = 0;
+    batch.add(|out| codec::encode_journal_from(out, journal_from));
     for (name, limits) in store.policies.all() {
         batch.add(|out| codec::encode_policy(out, &name, &limits));
     }
     for database in 0..DATABASES_MAX {
         for shard in 0..store.shards() {
             store.for_each_in(database, shard, |key, value| {
-                if !value.is_forgettable(now) {
+                if !value.is_forgettable(now) && codec::is_kept(value) {
                     batch.add(|out| codec::encode_key(out, database, key, value));
                     keys += 1;
                 }
@@ -202,7 +231,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Loaded, Vec<Record>), Fault> {
 fn read(input: impl Read, mut each: impl FnMut(Record)) -> Result<Loaded, Fault> {
     let mut frame = FrameReader::begin(input)?;
     let mut block = Vec::new();
-    let (mut keys, mut found) = (0, 0);
+    let (mut keys, mut found, mut journal_from) = (0, 0, JOURNAL_BEGIN);
     let announced = loop {
         let offset = frame.bytes();
         if let Some(records) = frame.block(&mut block)? {
@@ -218,7 +247,15 @@ fn read(input: impl Read, mut each: impl FnMut(Record)) -> Result<Loaded, Fault>
                 DecodeError::Invalid(what) => Fault::Damaged { offset, what },
                 DecodeError::Unknown(what, tag) => frame.newer(what, u32::from(tag)),
             })?;
-            keys += u64::from(matches!(record, Record::Key { .. }));
+            match record {
+                Record::Key { .. } => keys += 1,
+                Record::JournalFrom(generation) => journal_from = generation,
+                Record::Gone(_) => {
+                    let what = "it tells of something gone, as a journal does";
+                    return Err(Fault::Damaged { offset, what });
+                }
+                _ => {}
+            }
             found += 1;
             each(record);
         }
@@ -238,6 +275,7 @@ fn read(input: impl Read, mut each: impl FnMut(Record)) -> Result<Loaded, Fault>
         server_version,
         keys,
         bytes: frame.bytes(),
+        journal_from,
     })
 }
 

@@ -1,3 +1,4 @@
+use super::super::disk::Machine;
 use super::super::error::SaveStep;
 use super::*;
 use crate::core::entry::Entry;
@@ -23,6 +24,10 @@ fn charge(entry: &mut Entry, capacity: u64, rate: &str, cost: u64) {
     let mut draft = entry.draft(&limit, at(0)).expect("it carries over");
     draft.book(cost).expect("it can be owed");
     draft.commit();
+}
+
+fn save_at(store: &Store, now: Timestamp, path: &Path) -> Result<Saved, SaveError> {
+    save(&Machine, store, now, path, JOURNAL_BEGIN, || Ok(()))
 }
 
 /// A few keys in two databases, in different states.
@@ -55,7 +60,7 @@ fn small_store() -> Store {
 
 fn bytes_of(store: &Store) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let saved = write(store, at(0), &mut bytes).expect("memory takes it");
+    let saved = write(store, at(0), JOURNAL_BEGIN, &mut bytes).expect("memory takes it");
     assert_eq!(saved.bytes, bytes.len() as u64);
     bytes
 }
@@ -82,7 +87,7 @@ fn keys_in(records: &[Record]) -> usize {
 fn refusal(path: &Path, bytes: &[u8]) -> Fault {
     fs::write(path, bytes).expect("a temporary file");
     let store = Store::new();
-    let error = load(&store, path).expect_err("a damaged file is refused");
+    let error = load(&Machine, &store, path).expect_err("a damaged file is refused");
     assert!(
         keys_of(&store).is_empty(),
         "nothing of a damaged file is loaded"
@@ -95,13 +100,13 @@ fn what_is_saved_is_loaded() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("snapshot");
     let store = small_store();
-    let saved = save(&store, at(0), &path).unwrap();
+    let saved = save_at(&store, at(0), &path).unwrap();
     assert_eq!(
         (saved.keys, saved.bytes),
         (4, fs::metadata(&path).unwrap().len())
     );
     let other = Store::new();
-    let loaded = load(&other, &path).unwrap().unwrap();
+    let loaded = load(&Machine, &other, &path).unwrap().unwrap();
     assert_eq!(
         (loaded.keys, loaded.bytes, loaded.taken_at),
         (4, saved.bytes, at(0))
@@ -114,7 +119,7 @@ fn what_is_saved_is_loaded() {
 fn an_absent_file_is_nothing_to_load() {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(
-        load(&Store::new(), &directory.path().join("snapshot")).unwrap(),
+        load(&Machine, &Store::new(), &directory.path().join("snapshot")).unwrap(),
         None
     );
 }
@@ -123,7 +128,12 @@ fn an_absent_file_is_nothing_to_load() {
 fn keys_that_have_gone_by_themselves_are_not_saved() {
     let (store, mut bytes) = (small_store(), Vec::new());
     let later = at(31 * SECOND);
-    assert_eq!(write(&store, later, &mut bytes).unwrap().keys, 3);
+    assert_eq!(
+        write(&store, later, JOURNAL_BEGIN, &mut bytes)
+            .unwrap()
+            .keys,
+        3
+    );
     let (loaded, records) = decode(&bytes).unwrap();
     assert_eq!((loaded.keys, keys_in(&records)), (3, 3));
     // The pause on "paused" is over, but for as long again it drains what begins there.
@@ -268,20 +278,20 @@ fn an_error_says_which_file_what_is_wrong_and_what_to_do() {
     let path = directory.path().join("snapshot");
     let text = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
-        load(&Store::new(), &path)
+        load(&Machine, &Store::new(), &path)
             .unwrap_err()
             .to_string()
             .replace(path.to_str().unwrap(), "S")
     };
     assert_eq!(
         text(b"REDIS0011 and so on"),
-        "snapshot S is not a Tollgate snapshot. Nothing was loaded. Name another file with --dbfilename, or move the file away to start empty."
+        "snapshot S is not a Tollgate snapshot. Nothing was loaded. Name another file with --dbfilename, or move it and its journal away to start empty."
     );
     assert_eq!(
         text(b"TOLLGATE"),
-        "snapshot S is damaged: it ends too early (at byte 8). Nothing was loaded. Restore the file from a backup, or move the file away to start empty."
+        "snapshot S is damaged: it ends too early (at byte 8). Nothing was loaded. Restore the file from a backup, or move it and its journal away to start empty."
     );
-    let error = load(&Store::new(), directory.path()).unwrap_err();
+    let error = load(&Machine, &Store::new(), directory.path()).unwrap_err();
     assert!(
         matches!(error.fault, Fault::Io(_)),
         "a directory is no file: {error}"
@@ -345,14 +355,15 @@ fn a_disk_that_fills_at_any_byte_leaves_the_old_snapshot() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("snapshot");
     let store = small_store();
-    save(&store, at(0), &path).unwrap();
+    save_at(&store, at(0), &path).unwrap();
     let old = fs::read(&path).unwrap();
     store
         .with_limit(0, b"another", at(1), |entry| charge(entry, 5, "1", 5))
         .unwrap();
     for room in 0..bytes_of(&store).len() {
-        let error = files::replace(&path, |file| {
-            write(&store, at(1), BufWriter::new(Full(file, room)))
+        let error = files::replace(&Machine, &path, |file| {
+            let full = Full(Appender(file), room);
+            write(&store, at(1), JOURNAL_BEGIN, BufWriter::new(full))
         })
         .unwrap_err();
         assert_eq!(error.step, SaveStep::Write, "{room}");
@@ -370,7 +381,7 @@ fn a_disk_that_fills_at_any_byte_leaves_the_old_snapshot() {
 fn a_directory_that_is_gone_is_an_error_that_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("gone/snapshot");
-    let error = save(&small_store(), at(0), &path).unwrap_err();
+    let error = save_at(&small_store(), at(0), &path).unwrap_err();
     assert_eq!(error.step, SaveStep::Create);
     let text = error.to_string();
     assert!(
@@ -383,7 +394,7 @@ fn a_directory_that_is_gone_is_an_error_that_says_so() {
 fn a_clock_out_of_range_saves_nothing() {
     let beyond = Timestamp::MAX.after(Span::from_ns(1).unwrap());
     assert_eq!(
-        write(&small_store(), beyond, Vec::new())
+        write(&small_store(), beyond, JOURNAL_BEGIN, Vec::new())
             .unwrap_err()
             .kind(),
         ErrorKind::InvalidInput

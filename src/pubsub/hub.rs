@@ -104,6 +104,19 @@ impl Hub {
         }
     }
 
+    /// Those who are subscribed to something of which `f` says so; once for each such subscription.
+    pub fn subscribers_that(&self, f: impl Fn(&Client, Kind, &[u8]) -> bool) -> Vec<Arc<Client>> {
+        let tables = self.tables.lock();
+        let mut found = Vec::new();
+        for kind in [Kind::Channel, Kind::Pattern, Kind::Shard] {
+            for (name, subscribers) in tables.of(kind) {
+                let subscribers = subscribers.0.iter();
+                found.extend(subscribers.filter(|client| f(client, kind, name)).cloned());
+            }
+        }
+        found
+    }
+
     /// How many channels, patterns or shard channels somebody is subscribed to.
     pub fn count(&self, kind: Kind) -> usize {
         self.tables.lock().of(kind).len()

@@ -8,8 +8,10 @@ use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::saver::Saver;
+use crate::command::room;
 use crate::engine::Engine;
-use crate::store::Sweep;
+use crate::memory;
+use crate::store::{Sweep, Thinning};
 
 /// Places looked at in one step: a fraction of a millisecond, during which one shard is locked.
 const SWEEP_PLACES: usize = 2_000;
@@ -23,6 +25,11 @@ const SWEEP_STEPS_BUSY: usize = 8;
 const SWEEP_REST_BUSY: Duration = Duration::from_millis(1);
 /// One dead place in so many is much.
 const SWEEP_BUSY_SHARE: usize = 10;
+
+/// Places of a step while tables are made smaller, with others having their turn after each.
+const THIN_PLACES: usize = 2_000;
+/// Rest after nothing more could be dropped, and between two looks at whether memory is above its bound.
+const THIN_REST: Duration = Duration::from_millis(100);
 
 /// How often the `save` setting is looked at.
 const SAVE_TICK: Duration = Duration::from_secs(1);
@@ -43,6 +50,34 @@ pub(super) async fn sweep(engine: Arc<Engine>) {
             yield_now().await;
         }
         sleep(if busy { SWEEP_REST_BUSY } else { SWEEP_REST }).await;
+    }
+}
+
+/// Drops keys and makes tables smaller while more memory is in use than `maxmemory`, for ever. Commands make room for
+/// themselves; this is for when the bound is lowered, or something else than keys has grown.
+pub(super) async fn thin(engine: Arc<Engine>) {
+    let mut thinning = Thinning::default();
+    let mut warned = false;
+    loop {
+        memory::look_outside();
+        if !room::is_over(&engine.shared) {
+            warned = false;
+            sleep(THIN_REST).await;
+            continue;
+        }
+        thinning = engine.thin(thinning, THIN_PLACES);
+        if thinning.is_stuck {
+            if !std::mem::replace(&mut warned, true) {
+                tracing::warn!(
+                    used_bytes = memory::used_bytes(),
+                    maxmemory = engine.shared.settings.maxmemory(),
+                    "more memory is in use than maxmemory, and no key may go: new ones are refused"
+                );
+            }
+            sleep(THIN_REST).await;
+        } else {
+            yield_now().await;
+        }
     }
 }
 

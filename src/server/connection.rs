@@ -5,20 +5,23 @@
 //! input, and at most `client-output-limit` and one reply of output. Messages that others send it wait in its
 //! mailbox, at most `pubsub-output-limit` of them, and leave a piece at a time.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::AsyncReadExt;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::gate::{Passage, Seat};
-use super::{Server, ShutdownRequest};
+use super::listener::Peer;
+use super::stream::Stream;
+use super::tls::is_client_hello;
+use super::{Server, ShutdownRequest, users};
 use crate::clients::Client;
 use crate::command::connection::Pending;
 use crate::engine::Engine;
@@ -41,6 +44,8 @@ const STALL: Duration = Duration::from_secs(60);
 pub(super) const LINGER: Duration = Duration::from_secs(1);
 /// For how many bytes at most.
 const LINGER_BYTES: usize = 1024 * 1024;
+/// What a peer gets that speaks TLS to a plain port. It cannot read it, and tools know what that means.
+const NO_TLS: &[u8] = b"-ERR this port does not speak TLS\r\n";
 
 /// Why a connection ends.
 enum End {
@@ -48,6 +53,8 @@ enum End {
     PeerClosed,
     /// The session closes it (QUIT, a protocol error).
     SessionClosed,
+    /// The peer speaks TLS, and this is not the port for it.
+    SpokeTls,
     /// `CLIENT KILL`.
     Killed,
     /// It did not read its messages.
@@ -67,6 +74,7 @@ impl fmt::Display for End {
         match self {
             Self::PeerClosed => f.write_str("closed by the client"),
             Self::SessionClosed => f.write_str("closed after a last reply"),
+            Self::SpokeTls => f.write_str("the client speaks TLS to a port of plain text"),
             Self::Killed => f.write_str("killed"),
             Self::Overrun => f.write_str("messages were not read"),
             Self::Idle => f.write_str("idle for too long"),
@@ -86,15 +94,12 @@ impl From<io::Error> for End {
 /// Serves one connection until it ends.
 pub(super) async fn run(
     server: Arc<Server>,
-    stream: TcpStream,
-    peer: SocketAddr,
+    stream: Stream,
+    peer: Peer,
     wake: Arc<Notify>,
     seat: Seat,
 ) {
-    let local = stream
-        .local_addr()
-        .map(|address| address.to_string())
-        .unwrap_or_default();
+    let local = stream.local_address().unwrap_or_else(|| peer.to_string());
     let registered = Registered::new(&server.engine, peer.to_string(), local, wake.clone());
     let client = registered.client.clone();
     tracing::debug!(%peer, id = client.id, "connected");
@@ -124,9 +129,15 @@ pub(super) async fn run(
         server.engine.shared.metrics.overran();
         tracing::warn!(%peer, id = client.id, "cut off: its messages were not read");
     }
+    if let End::SpokeTls = end
+        && let Some(left_out) = server.tls_to_plain.due(server.now())
+    {
+        tracing::warn!(%peer, reason = %end, left_out, "no reply");
+    }
     tracing::debug!(%peer, id = client.id, reason = %end, "disconnected");
+    let stream = stream.into_bare();
     match end {
-        End::SessionClosed => linger(stream, LINGER).await,
+        End::SessionClosed | End::SpokeTls => linger(stream, LINGER).await,
         // Only what has come already: idle clients must not hold the stop up.
         End::Stopping => linger(stream, Duration::ZERO).await,
         _ => drop(stream),
@@ -163,7 +174,7 @@ impl Drop for Registered {
 
 struct Connection {
     server: Arc<Server>,
-    stream: TcpStream,
+    stream: Stream,
     client: Arc<Client>,
     /// Told when [`Connection::is_over`] may have changed, or the gate has opened.
     wake: Arc<Notify>,
@@ -175,16 +186,27 @@ struct Connection {
 
 impl Connection {
     async fn serve(&mut self) -> End {
-        loop {
-            if let Err(end) = self.turn().await {
-                return end;
-            }
+        match self.converse().await {
+            Ok(never) => match never {},
+            Err(end) => end,
         }
     }
 
-    /// One read, all commands that it completes, their replies.
-    async fn turn(&mut self) -> Result<(), End> {
+    async fn converse(&mut self) -> Result<Infallible, End> {
         self.read().await?;
+        if is_client_hello(&self.input) {
+            self.output.extend_from_slice(NO_TLS);
+            self.flush().await?;
+            return Err(End::SpokeTls);
+        }
+        loop {
+            self.answer().await?;
+            self.read().await?;
+        }
+    }
+
+    /// All commands that a read has completed, and their replies.
+    async fn answer(&mut self) -> Result<(), End> {
         let mut completion = None;
         loop {
             let flow = self.run(completion.take()).await?;
@@ -226,17 +248,8 @@ impl Connection {
 
     async fn read(&mut self) -> Result<(), End> {
         self.input.reserve(self.read_bytes);
-        // A changed setting holds from the next command on.
-        let idle_seconds = self.server.settings().timeout_seconds();
-        // Who listens has nothing to say.
-        let may_idle = idle_seconds == 0 || self.client.listens();
-        let idle = async {
-            match may_idle {
-                true => std::future::pending().await,
-                false => sleep(Duration::from_secs(idle_seconds)).await,
-            }
-        };
-        tokio::pin!(idle);
+        let mut allowed = self.idle_allowed();
+        let mut idle = pin!(rest(allowed));
         loop {
             let mut room = (&mut self.input).limit(self.read_bytes);
             let received = tokio::select! {
@@ -245,6 +258,11 @@ impl Connection {
                 () = self.wake.notified() => {
                     self.is_over()?;
                     self.flush().await?;
+                    let now_allowed = self.idle_allowed();
+                    if now_allowed != allowed {
+                        allowed = now_allowed;
+                        idle.set(rest(allowed));
+                    }
                     continue;
                 }
                 () = &mut idle => return Err(End::Idle),
@@ -262,6 +280,14 @@ impl Connection {
             };
             return Ok(());
         }
+    }
+
+    /// How long nothing may come; `None` is for ever.
+    fn idle_allowed(&self) -> Option<Duration> {
+        let seconds = self.server.settings().timeout_seconds();
+        // Who listens has nothing to say.
+        let may_idle = seconds == 0 || self.client.listens();
+        (!may_idle).then(|| Duration::from_secs(seconds))
     }
 
     /// Lets the session go on, once the gate is open.
@@ -304,9 +330,8 @@ impl Connection {
             .client
             .take_some_messages(&mut self.output, MESSAGES_BYTES);
         let mut sent = 0;
-        while sent < self.output.len() {
+        while sent < self.output.len() || self.stream.holds_back() {
             match self.stream.try_write(&self.output[sent..]) {
-                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
                 Ok(length) => sent += length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -359,6 +384,9 @@ impl Connection {
     async fn finish(&mut self, pending: Pending) -> Result<Completion, End> {
         match pending {
             Pending::Answer => self.answered().await,
+            Pending::Delay { ms } => self.delayed(ms).await,
+            Pending::LoadUsers => Ok(users::reload(self.server.engine.clone()).await),
+            Pending::SaveUsers => Ok(users::store(self.server.engine.clone()).await),
             Pending::Save => Ok(match self.server.saver.save().await {
                 Ok(()) => Completion::Done,
                 Err(error) => Completion::Failed(format!("ERR {error}")),
@@ -374,6 +402,19 @@ impl Connection {
                 let sent = self.server.shutdown_requests.send(request).await;
                 sent.map_err(|_| End::Stopping)?;
                 answered.await.map_err(|_| End::Stopping)
+            }
+        }
+    }
+
+    /// Lets time pass, unless the connection ends.
+    async fn delayed(&self, ms: u64) -> Result<Completion, End> {
+        let over = sleep(Duration::from_millis(ms));
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                () = &mut over => return Ok(Completion::Done),
+                // Messages are sent with the reply.
+                () = self.wake.notified() => self.is_over()?,
             }
         }
     }
@@ -412,10 +453,19 @@ impl Connection {
     }
 }
 
+/// Sleeps, for ever if there is no time.
+async fn rest(time: Option<Duration>) {
+    match time {
+        Some(time) => sleep(time).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Closes so that the last replies arrive. Closing a socket with unread input makes the kernel send a
 /// reset, on which the peer's kernel throws away replies that it has not read yet; so the sending side
 /// is closed first and what still comes in `time` is read and dropped.
-pub(super) async fn linger(mut stream: TcpStream, time: Duration) {
+pub(super) async fn linger(stream: Stream, time: Duration) {
+    let mut stream = stream.into_bare();
     let drain = async {
         if stream.shutdown().await.is_err() {
             return;

@@ -61,6 +61,11 @@ impl Gate {
     /// Changes the phase, once no command is under way, and wakes every connection.
     pub(super) fn set(&self, phase: Phase) {
         *self.phase.write() = phase;
+        self.wake_all();
+    }
+
+    /// Has every connection look again how things stand.
+    pub(super) fn wake_all(&self) {
         self.seats
             .lock()
             .values()

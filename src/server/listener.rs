@@ -1,14 +1,18 @@
-//! Binding, accepting, and turning away.
+//! Accepting, and turning away.
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener as StdListener, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
-use tokio::net::{TcpListener, TcpStream};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::sync::Notify;
 
+use super::stream::Stream;
+use super::tls::{HandshakeError, Tls};
+use super::unix_socket::SocketFile;
 use super::{Server, connection};
 
 /// Shortest and longest rest after a failed accept. The usual reason is that no descriptor is free;
@@ -20,93 +24,78 @@ const DENIED: &[u8] = b"-DENIED Tollgate is running in protected mode because no
 In this mode connections are only accepted from the loopback interface. To connect from other machines, \
 start it with a password (TOLLGATE_REQUIREPASS or --requirepass-file), or, if nobody else can reach it, \
 with --protected-mode no.\r\n";
+const SPEAK_TLS: &[u8] = b"-ERR this port speaks TLS\r\n";
 
-/// An address that cannot be listened on.
-#[derive(Debug)]
-pub struct BindError {
-    address: String,
-    error: io::Error,
+/// A way in.
+pub(super) enum Door {
+    Tcp(TcpListener),
+    Tls(TcpListener, Arc<Tls>),
+    /// The file goes with the listener.
+    Unix(UnixListener, SocketFile),
 }
 
-impl fmt::Display for BindError {
+/// Who is at the other end.
+#[derive(Clone)]
+pub(super) enum Peer {
+    Ip(SocketAddr),
+    /// Somebody on this machine; the path of the socket.
+    Unix(Arc<str>),
+}
+
+impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let advice = match self.error.kind() {
-            io::ErrorKind::AddrInUse => {
-                "another program listens there; stop it, or choose another --port"
-            }
-            io::ErrorKind::AddrNotAvailable => "this machine has no such address; see --bind",
-            io::ErrorKind::PermissionDenied => {
-                "ports below 1024 need privileges; choose another --port"
-            }
-            _ => "see --bind and --port",
-        };
-        write!(
-            f,
-            "cannot listen on {}: {}: {advice}",
-            self.address, self.error
-        )
-    }
-}
-
-impl std::error::Error for BindError {}
-
-/// Listens on `port` of every one of `names` (addresses or host names), or on none. With port 0 all
-/// get the same free one.
-///
-/// # Errors
-/// The first address that is not to be had.
-pub fn bind(names: &[String], port: u16, backlog: u64) -> Result<Vec<StdListener>, BindError> {
-    let mut listeners: Vec<StdListener> = Vec::new();
-    let mut port = port;
-    for name in names {
-        let failed = |error| BindError {
-            address: format!("{name}:{port}"),
-            error,
-        };
-        let addresses: Vec<SocketAddr> = (name.as_str(), port)
-            .to_socket_addrs()
-            .map_err(failed)?
-            .collect();
-        for address in addresses {
-            let address = SocketAddr::new(address.ip(), port);
-            let failed = |error| BindError {
-                address: address.to_string(),
-                error,
-            };
-            let listener = listen(address, backlog).map_err(failed)?;
-            port = listener.local_addr().map_err(failed)?.port();
-            listeners.push(listener);
+        match self {
+            Self::Ip(address) => write!(f, "{address}"),
+            // As in Redis.
+            Self::Unix(path) => write!(f, "{path}:0"),
         }
     }
-    Ok(listeners)
 }
 
-fn listen(address: SocketAddr, backlog: u64) -> io::Result<StdListener> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
-    // Connections of the last run that linger must not keep the next one from starting.
-    socket.set_reuse_address(true)?;
-    if address.is_ipv6() {
-        // So that `0.0.0.0` and `::` can both be listened on.
-        socket.set_only_v6(true)?;
+impl Peer {
+    /// True for this machine itself, also when IPv4 comes in through an IPv6 socket.
+    fn is_local(&self) -> bool {
+        match self {
+            Self::Ip(address) => is_loopback(address.ip()),
+            Self::Unix(_) => true,
+        }
     }
-    socket.bind(&address.into())?;
-    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
-    socket.set_nonblocking(true)?;
-    Ok(socket.into())
+}
+
+fn is_loopback(peer: IpAddr) -> bool {
+    peer.to_canonical().is_loopback()
+}
+
+impl Door {
+    async fn accept(&self) -> io::Result<(Stream, Peer)> {
+        match self {
+            Self::Tcp(listener) | Self::Tls(listener, _) => {
+                let (stream, peer) = listener.accept().await?;
+                Ok((Stream::Tcp(stream), Peer::Ip(peer)))
+            }
+            Self::Unix(listener, file) => {
+                let (stream, _) = listener.accept().await?;
+                Ok((Stream::Unix(stream), Peer::Unix(file.name().clone())))
+            }
+        }
+    }
+
+    fn tls(&self) -> Option<&Arc<Tls>> {
+        match self {
+            Self::Tls(_, tls) => Some(tls),
+            Self::Tcp(_) | Self::Unix(..) => None,
+        }
+    }
 }
 
 /// Accepts connections for ever.
-pub(super) async fn accept(server: Arc<Server>, listener: TcpListener) {
+pub(super) async fn accept(server: Arc<Server>, door: Door) {
     let mut rest = REST.0;
     loop {
-        match listener.accept().await {
+        match door.accept().await {
             Ok((stream, peer)) => {
                 rest = REST.0;
-                admit(&server, stream, peer);
+                admit(&server, stream, peer, door.tls());
             }
             // The peer gave up while it waited: its trouble, not ours.
             Err(error) if is_of_one_peer(&error) => {}
@@ -133,11 +122,11 @@ fn is_of_one_peer(error: &io::Error) -> bool {
     )
 }
 
-fn admit(server: &Arc<Server>, stream: TcpStream, peer: SocketAddr) {
+fn admit(server: &Arc<Server>, stream: Stream, peer: Peer, tls: Option<&Arc<Tls>>) {
     let settings = server.settings();
-    if settings.protected_mode() && !settings.requires_password() && !is_loopback(peer.ip()) {
+    if settings.protected_mode() && !server.engine.shared.acl.requires_login() && !peer.is_local() {
         tracing::debug!(%peer, "denied: protected mode");
-        return turn_away(server, stream, DENIED);
+        return turn_away(server, stream, tls, DENIED);
     }
     let wake = Arc::default();
     let Some(seat) = server
@@ -145,21 +134,68 @@ fn admit(server: &Arc<Server>, stream: TcpStream, peer: SocketAddr) {
         .seat(server.next_seat(), settings.maxclients(), Arc::clone(&wake))
     else {
         tracing::debug!(%peer, "refused: too many clients");
-        return turn_away(server, stream, TOO_MANY);
+        return match tls {
+            None => turn_away(server, stream, None, TOO_MANY),
+            // To say so would take a handshake, and in a flood that is what costs most.
+            Some(_) => server.engine.shared.metrics.rejected(),
+        };
     };
     if let Err(error) = prepare(&stream, settings.tcp_keepalive_seconds()) {
         tracing::debug!(%peer, %error, "cannot set up the connection");
         return;
     }
-    tokio::spawn(connection::run(server.clone(), stream, peer, wake, seat));
+    match (tls, stream) {
+        (Some(tls), Stream::Tcp(stream)) => {
+            let (server, tls) = (server.clone(), tls.clone());
+            tokio::spawn(async move {
+                // It has its place among the clients from here on: handshakes are bounded with them.
+                if let Some(stream) = shake_hands(&server, &tls, stream, &peer, &wake).await {
+                    connection::run(server, stream, peer, wake, seat).await;
+                }
+            });
+        }
+        (_, stream) => {
+            tokio::spawn(connection::run(server.clone(), stream, peer, wake, seat));
+        }
+    }
 }
 
-/// True for this machine itself, also when IPv4 comes in through an IPv6 socket.
-fn is_loopback(peer: IpAddr) -> bool {
-    peer.to_canonical().is_loopback()
+/// A connection under TLS, unless the peer fails at it or the server stops first.
+async fn shake_hands(
+    server: &Arc<Server>,
+    tls: &Tls,
+    stream: TcpStream,
+    peer: &Peer,
+    wake: &Notify,
+) -> Option<Stream> {
+    tracing::debug!(%peer, "shaking hands");
+    let stopping = async {
+        while !server.gate.is_closed() {
+            wake.notified().await;
+        }
+    };
+    let error = tokio::select! {
+        agreed = tls.accept(stream) => match agreed {
+            Ok(stream) => return Some(stream),
+            Err(error) => error,
+        },
+        () = stopping => return None,
+    };
+    if let HandshakeError::Gone = error {
+        tracing::debug!(%peer, reason = %error, "no TLS");
+    } else if let Some(left_out) = server.failed_handshakes.due(server.now()) {
+        tracing::warn!(%peer, reason = %error, left_out, "no TLS");
+    }
+    if let HandshakeError::PlainText(stream) = error {
+        turn_away(server, Stream::Tcp(stream), None, SPEAK_TLS);
+    }
+    None
 }
 
-fn prepare(stream: &TcpStream, keepalive_seconds: u64) -> io::Result<()> {
+fn prepare(stream: &Stream, keepalive_seconds: u64) -> io::Result<()> {
+    let Stream::Tcp(stream) = stream else {
+        return Ok(());
+    };
     stream.set_nodelay(true)?;
     if keepalive_seconds > 0 {
         // As Redis: the first probe after the given time, later ones a third of it apart.
@@ -173,11 +209,19 @@ fn prepare(stream: &TcpStream, keepalive_seconds: u64) -> io::Result<()> {
 
 /// Says why and closes, in a way that lets the peer read it. Those beyond a bound, as in a flood, are
 /// closed at once.
-fn turn_away(server: &Server, stream: TcpStream, text: &'static [u8]) {
+fn turn_away(server: &Server, stream: Stream, tls: Option<&Arc<Tls>>, text: &'static [u8]) {
     server.engine.shared.metrics.rejected();
     if let Ok(permit) = server.farewells.clone().try_acquire_owned() {
+        let tls = tls.cloned();
         tokio::spawn(async move {
             let _permit = permit;
+            let mut stream = match (tls, stream) {
+                (Some(tls), Stream::Tcp(stream)) => match tls.accept(stream).await {
+                    Ok(stream) => stream,
+                    Err(_) => return,
+                },
+                (_, stream) => stream,
+            };
             // A new socket takes a short text at once; if not, there is nobody to tell.
             if stream.writable().await.is_ok() && stream.try_write(text).is_ok() {
                 connection::linger(stream, connection::LINGER).await;
@@ -191,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_loopback() {
+    fn only_this_machine_is_local() {
         for (address, expected) in [
             ("127.0.0.1", true),
             ("127.8.8.8", true),
@@ -201,30 +245,9 @@ mod tests {
             ("::ffff:10.0.0.1", false),
             ("::", false),
         ] {
-            assert_eq!(is_loopback(address.parse().unwrap()), expected, "{address}");
+            let peer = Peer::Ip(SocketAddr::new(address.parse().unwrap(), 1));
+            assert_eq!(peer.is_local(), expected, "{address}");
         }
-    }
-
-    #[test]
-    fn a_taken_port_is_named_with_advice() {
-        let names = ["127.0.0.1".to_owned()];
-        let first = bind(&names, 0, 16).unwrap();
-        let port = first[0].local_addr().unwrap().port();
-        let message = bind(&names, port, 16).unwrap_err().to_string();
-        assert!(message.contains(&format!("127.0.0.1:{port}")), "{message}");
-        assert!(message.contains("--port"), "{message}");
-    }
-
-    #[test]
-    fn one_free_port_serves_all_addresses() {
-        let listeners = bind(&["127.0.0.1".to_owned(), "127.0.0.2".to_owned()], 0, 16).unwrap();
-        let ports: Vec<u16> = listeners
-            .iter()
-            .map(|listener| listener.local_addr().unwrap().port())
-            .collect();
-        assert!(
-            ports.len() == 2 && ports[0] == ports[1] && ports[0] != 0,
-            "{ports:?}"
-        );
+        assert!(Peer::Unix("/run/socket".into()).is_local());
     }
 }

@@ -2,36 +2,46 @@
 //! [`crate::session::Session`].
 
 use std::io;
-use std::net::TcpListener as StdListener;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::core::units::Timestamp;
 use crate::engine::Engine;
+use crate::persistence::Keeper;
 use crate::session::Completion;
 use crate::settings::Settings;
 
 mod background;
+mod bind;
 mod connection;
+mod descriptors;
 mod gate;
+mod journal;
 mod listener;
 mod policies;
+mod reload;
 mod saver;
+mod seldom;
+mod service_manager;
 mod shutdown;
 mod start;
+mod stream;
+mod tls;
+mod unix_socket;
+mod users;
 mod waiting;
 
-pub use listener::{BindError, bind};
-pub use shutdown::signalled;
 pub use start::run;
 
 use gate::{Gate, Phase};
+use listener::Door;
 use saver::Saver;
+use seldom::Seldom;
+use service_manager::{State, tell};
 
 /// How long connections may take to hand over their last replies when the server stops.
 const GRACE: Duration = Duration::from_secs(1);
@@ -46,9 +56,17 @@ struct Server {
     shutdown_requests: mpsc::Sender<ShutdownRequest>,
     farewells: Arc<Semaphore>,
     seats_given: AtomicU64,
+    /// The lines about handshakes that failed.
+    failed_handshakes: Seldom,
+    /// The lines about peers that speak TLS to a plain port.
+    tls_to_plain: Seldom,
 }
 
 impl Server {
+    fn now(&self) -> Timestamp {
+        self.engine.shared.clock.now()
+    }
+
     fn settings(&self) -> &Settings {
         &self.engine.shared.settings
     }
@@ -68,51 +86,53 @@ struct ShutdownRequest {
     answer: oneshot::Sender<Completion>,
 }
 
-/// Serves connections of `listeners`, with snapshots at the path `snapshot`, until `stop` ends or a client says `SHUTDOWN`, takes a last
-/// snapshot, and lets the connections end.
-///
-/// The caller binds and decides when to stop, so this runs in a test as it does in the binary.
+/// Serves connections that come through `doors`, its keys kept by `keeper`, until `stop` ends or a client says `SHUTDOWN`,
+/// takes a last snapshot, and lets the connections end.
 ///
 /// # Errors
-/// A listener that cannot be used; a last snapshot that failed.
-pub async fn serve(
-    listeners: Vec<StdListener>,
+/// A last snapshot that failed.
+async fn serve(
+    doors: Vec<Door>,
     engine: Arc<Engine>,
-    snapshot: PathBuf,
+    keeper: Arc<Keeper>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (shutdown_requests, mut requests) = mpsc::channel(1);
     let server = Arc::new(Server {
-        saver: Saver::new(engine.clone(), snapshot),
+        saver: Saver::new(engine.clone(), keeper.clone()),
         engine,
         gate: Arc::new(Gate::new()),
         shutdown_requests,
         farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)),
         seats_given: AtomicU64::new(0),
+        failed_handshakes: Seldom::default(),
+        tls_to_plain: Seldom::default(),
     });
+    let gate = server.gate.clone();
+    server.settings().on_timeout(move || gate.wake_all());
     // Dropping the set ends its tasks, whichever way this function is left.
     let mut tasks = JoinSet::new();
-    for listener in listeners {
-        listener.set_nonblocking(true)?;
-        tasks.spawn(listener::accept(
-            server.clone(),
-            TcpListener::from_std(listener)?,
-        ));
+    for door in doors {
+        tasks.spawn(listener::accept(server.clone(), door));
     }
     tasks.spawn(background::sweep(server.engine.clone()));
+    tasks.spawn(background::thin(server.engine.clone()));
     tasks.spawn(waiting::fire(server.engine.clone(), server.gate.clone()));
     tasks.spawn(background::save(
         server.engine.clone(),
         server.saver.clone(),
     ));
+    tasks.spawn(journal::watch(server.engine.clone(), keeper.clone()));
+    let writers = journal::Writers::start(&server.engine, &keeper)?;
 
     tokio::pin!(stop);
     let result = loop {
         tokio::select! {
             () = &mut stop => {
+                tell(State::Stopping);
                 let saved = last_save(&server, None).await;
                 break saved.map_err(|error| {
-                    io::Error::other(format!("the last snapshot failed: {error}"))
+                    io::Error::other(format!("what came last is not on disk: {error}"))
                 });
             }
             Some(request) = requests.recv() => match last_save(&server, request.save).await {
@@ -129,7 +149,9 @@ pub async fn serve(
             },
         }
     };
+    tell(State::Stopping);
     tasks.shutdown().await;
+    drop(writers);
     server.engine.stop_waiting();
     server.gate.set(Phase::Closed);
     drop(requests);
@@ -143,14 +165,19 @@ pub async fn serve(
     result
 }
 
-/// Holds all commands, then saves if that is wanted: nothing that was answered is missing in it.
+/// Holds all commands, then saves if that is wanted, else writes what the journal lacks: nothing that was answered is
+/// missing in it.
 async fn last_save(server: &Server, wish: Option<bool>) -> Result<(), String> {
     tracing::info!("stopping");
     server.gate.set(Phase::Held);
     let wanted = wish.unwrap_or(server.settings().save_seconds() > 0);
     if wanted {
-        server.saver.save().await
-    } else {
-        Ok(())
+        return server.saver.save().await;
     }
+    let flushed = server.saver.flush().await;
+    if let Err(error) = &flushed {
+        tracing::error!("{error}");
+    }
+    // Whoever wants no snapshot wants it to stop.
+    if wish.is_some() { Ok(()) } else { flushed }
 }

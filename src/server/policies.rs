@@ -1,20 +1,23 @@
-//! Policies from a file at start.
+//! Policies from a file, at start and on SIGHUP.
 
 use crate::command::arguments::Cursor;
 use crate::command::ratelimit::policy;
 use crate::protocol::OwnedArguments;
-use crate::store::Policies;
+use crate::store::PolicyLimits;
 use std::path::Path;
 
 /// Largest file of policies: ten thousand of the longest.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// What a file holds: names and their limits.
+pub(super) type Read = Vec<(Vec<u8>, PolicyLimits)>;
+
 /// Reads `file`, one `name <limit> [AND <limit>]...` a line; empty lines and lines that begin with `#` are
-/// passed over. How many there were. All of them are good, or none is stored.
+/// passed over.
 ///
 /// # Errors
 /// One line that names the file, the line and what is wrong with it.
-pub(super) fn load(policies: &Policies, file: &Path) -> Result<usize, String> {
+pub(super) fn read(file: &Path) -> Result<Read, String> {
     let shown = file.display();
     let length = std::fs::metadata(file)
         .map_err(|error| format!("the policies in {shown} cannot be read: {error}"))?
@@ -49,61 +52,41 @@ pub(super) fn load(policies: &Policies, file: &Path) -> Result<usize, String> {
         })?;
         read.push(policy);
     }
-    let count = read.len();
-    if !read
-        .into_iter()
-        .all(|(name, limits)| policies.set(&name, limits))
-    {
-        return Err(format!("{shown} has more than 10000 policies"));
-    }
-    Ok(count)
+    Ok(read)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn loaded(text: &str) -> (Policies, Result<usize, String>) {
+    fn read_text(text: &str) -> Result<Read, String> {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("policies");
         std::fs::write(&file, text).unwrap();
-        let policies = Policies::default();
-        let result = load(&policies, &file);
-        (policies, result)
+        read(&file)
     }
 
     #[test]
     fn a_file_holds_a_policy_a_line() {
-        let (policies, count) = loaded("# ours\n\nmeta LOG 7 2s AND LOG 150 60s\r\nslow PACE 1/5m");
-        assert_eq!(count, Ok(2));
-        let shown = |name: &[u8]| {
-            policies
-                .limits(name)
-                .unwrap()
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(shown(b"meta"), ["LOG 7 2s", "LOG 150 1m"]);
-        assert_eq!(shown(b"slow"), ["PACE 1/300s"]);
+        let text = "# ours\n\nmeta LOG 7 2s AND LOG 150 60s\r\nslow PACE 1/5m";
+        let read = read_text(text).unwrap();
+        let shown: Vec<String> = read
+            .iter()
+            .map(|(name, limits)| {
+                let limits: Vec<String> = limits.iter().map(ToString::to_string).collect();
+                format!("{}: {}", name.escape_ascii(), limits.join(", "))
+            })
+            .collect();
+        assert_eq!(shown, ["meta: LOG 7 2s, LOG 150 1m", "slow: PACE 1/300s"]);
     }
 
     #[test]
-    fn a_bad_line_is_named_and_nothing_is_stored() {
-        let (policies, error) = loaded("good 80 80\nbad 0 80\n");
-        let error = error.unwrap_err();
+    fn a_bad_line_is_named() {
+        let error = read_text("good 80 80\nbad 0 80\n").unwrap_err();
         assert!(error.contains("line 2: capacity must be"), "{error}");
-        assert!(policies.names().is_empty());
-        assert!(
-            loaded("nested POLICY good")
-                .1
-                .unwrap_err()
-                .contains("no POLICY")
-        );
-        assert!(
-            load(&policies, Path::new("no such file"))
-                .unwrap_err()
-                .contains("cannot be read")
-        );
+        let nested = read_text("nested POLICY good").unwrap_err();
+        assert!(nested.contains("no POLICY"), "{nested}");
+        let missing = read(Path::new("no such file")).unwrap_err();
+        assert!(missing.contains("cannot be read"), "{missing}");
     }
 }

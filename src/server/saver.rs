@@ -1,24 +1,24 @@
 //! Snapshots, from the server's side: one at a time, away from the threads that serve.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 
+use super::journal::flushing;
 use crate::core::units::SECOND;
 use crate::engine::Engine;
-use crate::persistence::{self, Saving};
+use crate::persistence::{Keeper, Saving};
 
 /// Takes the snapshots of one engine.
 pub(super) struct Saver {
     engine: Arc<Engine>,
-    path: PathBuf,
+    keeper: Arc<Keeper>,
 }
 
 impl Saver {
-    pub(super) fn new(engine: Arc<Engine>, path: PathBuf) -> Arc<Self> {
-        Arc::new(Self { engine, path })
+    pub(super) fn new(engine: Arc<Engine>, keeper: Arc<Keeper>) -> Arc<Self> {
+        Arc::new(Self { engine, keeper })
     }
 
     /// Changes that no snapshot holds.
@@ -41,6 +41,23 @@ impl Saver {
             .unwrap_or_else(|error| Err(format!("the snapshot was broken off: {error}")))
     }
 
+    /// Has the journal, if there is one, hold all that has changed. The error is one line.
+    pub(super) async fn flush(self: &Arc<Self>) -> Result<(), String> {
+        let this = self.clone();
+        let done = spawn_blocking(move || {
+            let (shared, Some(journal)) = (&this.engine.shared, this.keeper.journal()) else {
+                return Ok(());
+            };
+            let now = || shared.clock.now();
+            let written = journal.flush(&shared.store, &now, flushing(&shared.settings), false);
+            written.and_then(|()| journal.sync(&now))
+        });
+        match done.await {
+            Ok(written) => written.map_err(|error| error.to_string()),
+            Err(error) => Err(format!("the journal was broken off: {error}")),
+        }
+    }
+
     /// The right to save, as soon as nobody else has it. Blocks.
     fn turn(&self) -> Saving {
         let shared = &self.engine.shared;
@@ -58,7 +75,7 @@ impl Saver {
     fn take(&self, saving: Saving) -> Result<(), String> {
         let shared = &self.engine.shared;
         let begun = shared.clock.now();
-        let result = persistence::save(&shared.store, begun, &self.path);
+        let result = self.keeper.save(&shared.store, &|| shared.clock.now());
         let ended = shared.clock.now();
         let took = Duration::from_nanos(ended.since(begun));
         match &result {

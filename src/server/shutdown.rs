@@ -12,7 +12,7 @@ const INTERRUPTED: i32 = 130;
 ///
 /// # Errors
 /// The signals cannot be listened for.
-pub fn signalled() -> io::Result<impl Future<Output = ()>> {
+pub(super) fn signalled() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {

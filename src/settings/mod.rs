@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use parking_lot::{Mutex, RwLock};
@@ -12,34 +13,65 @@ use parking_lot::{Mutex, RwLock};
 use crate::core::units::{DAY, Span};
 use crate::password::Password;
 
+mod journal;
 mod level;
 mod table;
+mod values;
 
+pub(crate) use journal::interval as journal_interval;
+pub use journal::{Fsync, JournalSettings, Journaling};
 pub use level::LogLevel;
 pub use table::SetError;
-pub(crate) use table::{
-    BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
-    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, max_pause, save, slower_than, yes_no,
-};
 use table::{Change, ROWS, find};
+pub(crate) use values::{
+    ACLLOG_LEN_LIMIT, BOOKINGS_LIMIT, MAXCLIENTS_MAX, MS_MAX, OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN,
+    PUBSUB_OUTPUT_LIMIT_MIN, SECONDS_MAX, SLOWLOG_LEN_LIMIT, bytes, channels, max_pause, save,
+    slower_than, yes_no,
+};
 
 /// What was given at start; see [`Settings::new`]. [`Default`] is what the server does without flags.
 #[derive(Clone, Debug)]
 pub struct Initial {
-    /// The port that is listened on (after binding: the real one).
+    /// The file of settings, empty for none.
+    pub config_file: String,
+    /// The port that is listened on (after binding: the real one), 0 for none.
     pub port: u16,
     /// The addresses that are listened on.
     pub bind: Vec<IpAddr>,
+    /// The port of TLS, 0 for none.
+    pub tls_port: u16,
+    /// The file of the certificate; empty, as the next two, if none was named.
+    pub tls_cert_file: String,
+    /// The file of its key.
+    pub tls_key_file: String,
+    /// The file of the authorities for clients' certificates.
+    pub tls_ca_cert_file: String,
+    /// Whether clients must show one: `no`, `optional` or `yes`.
+    pub tls_auth_clients: String,
+    /// The Unix socket that is listened on, empty for none.
+    pub unixsocket: String,
+    /// Its permissions, octal.
+    pub unixsocketperm: String,
     /// The directory of the snapshot.
     pub dir: String,
     /// The snapshot's file name in it.
     pub dbfilename: String,
     /// Most connections at a time.
     pub maxclients: u64,
-    /// Asked for by `AUTH`.
+    /// Most bytes of memory, 0 for no bound.
+    pub maxmemory: u64,
+    /// Password of the default user.
     pub requirepass: Password,
+    /// The file of users; empty for none.
+    pub aclfile: String,
+    /// New users may listen to all channels.
+    pub open_channels: bool,
+    /// Most entries of the log of what was denied.
+    pub acllog_len_max: u64,
     /// Seconds between automatic snapshots, 0 for none.
     pub save_seconds: u64,
+    /// The journal.
+    pub journal: Journaling,
     /// How much is logged.
     pub loglevel: LogLevel,
     /// Databases for `SELECT`, 1 to 16.
@@ -71,13 +103,26 @@ pub struct Initial {
 impl Default for Initial {
     fn default() -> Self {
         Self {
+            config_file: String::new(),
             port: 6379,
             bind: vec![IpAddr::from([127, 0, 0, 1])],
+            tls_port: 0,
+            tls_cert_file: String::new(),
+            tls_key_file: String::new(),
+            tls_ca_cert_file: String::new(),
+            tls_auth_clients: "yes".to_owned(),
+            unixsocket: String::new(),
+            unixsocketperm: "700".to_owned(),
             dir: ".".to_owned(),
             dbfilename: "tollgate.snapshot".to_owned(),
             maxclients: 10_000,
+            maxmemory: 0,
             requirepass: Password::default(),
+            aclfile: String::new(),
+            open_channels: false,
+            acllog_len_max: 128,
             save_seconds: 60,
+            journal: Journaling::default(),
             loglevel: LogLevel::Info,
             databases: 16,
             timeout_seconds: 0,
@@ -96,13 +141,20 @@ impl Default for Initial {
 }
 
 type LogLevelHook = Box<dyn Fn(LogLevel) + Send + Sync>;
+type TimeoutHook = Box<dyn Fn() + Send + Sync>;
+type MaxclientsHook = Box<dyn Fn(u64) -> Result<(), String> + Send + Sync>;
 
 /// The settings in force. Shared by everything that runs; every method takes `&self`.
 pub struct Settings {
     fixed: Initial,
     maxclients: AtomicU64,
+    maxmemory: AtomicU64,
     requirepass: RwLock<Password>,
+    open_channels: AtomicBool,
+    acllog_len_max: AtomicU64,
     save_seconds: AtomicU64,
+    /// Those of the journal.
+    pub journal: JournalSettings,
     loglevel: Mutex<LogLevel>,
     timeout_seconds: AtomicU64,
     tcp_keepalive_seconds: AtomicU64,
@@ -115,6 +167,8 @@ pub struct Settings {
     slowlog_len_max: AtomicU64,
     latency_threshold_ms: AtomicU64,
     loglevel_hook: Mutex<Option<LogLevelHook>>,
+    maxclients_hook: Mutex<Option<MaxclientsHook>>,
+    timeout_hook: Mutex<Option<TimeoutHook>>,
 }
 
 impl Settings {
@@ -122,8 +176,12 @@ impl Settings {
     pub fn new(initial: Initial) -> Self {
         Self {
             maxclients: initial.maxclients.into(),
+            maxmemory: initial.maxmemory.into(),
             requirepass: RwLock::new(initial.requirepass.clone()),
+            open_channels: initial.open_channels.into(),
+            acllog_len_max: initial.acllog_len_max.into(),
             save_seconds: initial.save_seconds.into(),
+            journal: JournalSettings::new(initial.journal),
             loglevel: Mutex::new(initial.loglevel),
             timeout_seconds: initial.timeout_seconds.into(),
             tcp_keepalive_seconds: initial.tcp_keepalive_seconds.into(),
@@ -136,6 +194,8 @@ impl Settings {
             slowlog_len_max: initial.slowlog_len_max.into(),
             latency_threshold_ms: initial.latency_threshold_ms.into(),
             loglevel_hook: Mutex::new(None),
+            maxclients_hook: Mutex::new(None),
+            timeout_hook: Mutex::new(None),
             fixed: initial,
         }
     }
@@ -145,9 +205,27 @@ impl Settings {
         *self.loglevel_hook.lock() = Some(Box::new(hook));
     }
 
-    /// The port that is listened on.
+    /// Calls `hook` whenever `CONFIG SET timeout` has changed how long connections may be idle.
+    pub fn on_timeout(&self, hook: impl Fn() + Send + Sync + 'static) {
+        *self.timeout_hook.lock() = Some(Box::new(hook));
+    }
+
+    /// Has `hook` make room for that many clients before `CONFIG SET maxclients` takes effect; if it fails, nothing changes.
+    pub fn on_maxclients(&self, hook: impl Fn(u64) -> Result<(), String> + Send + Sync + 'static) {
+        *self.maxclients_hook.lock() = Some(Box::new(hook));
+    }
+
+    /// The port that is listened on: that of plain TCP, else that of TLS, 0 if there is neither.
     pub fn port(&self) -> u16 {
-        self.fixed.port
+        match self.fixed.port {
+            0 => self.fixed.tls_port,
+            port => port,
+        }
+    }
+
+    /// The file of settings, empty for none.
+    pub fn config_file(&self) -> &str {
+        &self.fixed.config_file
     }
 
     /// Databases for `SELECT`, 1 to 16.
@@ -160,14 +238,30 @@ impl Settings {
         self.maxclients.load(Relaxed)
     }
 
-    /// True if clients must give a password.
-    pub fn requires_password(&self) -> bool {
-        self.requirepass.read().is_set()
+    /// Most bytes of memory, 0 for no bound.
+    pub fn maxmemory(&self) -> usize {
+        usize::try_from(self.maxmemory.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// True if `candidate` is the password; see [`Password::matches`].
-    pub fn password_matches(&self, candidate: &[u8]) -> bool {
-        self.requirepass.read().matches(candidate)
+    /// The password that the default user was given here.
+    pub fn requirepass(&self) -> Password {
+        self.requirepass.read().clone()
+    }
+
+    /// The file of users; `None` without one.
+    pub fn aclfile(&self) -> Option<&Path> {
+        let file = &self.fixed.aclfile;
+        (!file.is_empty()).then(|| Path::new(file))
+    }
+
+    /// True if new users may listen to all channels.
+    pub fn open_channels(&self) -> bool {
+        self.open_channels.load(Relaxed)
+    }
+
+    /// Most entries of the log of what was denied.
+    pub fn acllog_len_max(&self) -> usize {
+        usize::try_from(self.acllog_len_max.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// Seconds between automatic snapshots, 0 for none.
@@ -260,7 +354,13 @@ impl Settings {
             let parse = row
                 .parse
                 .ok_or_else(|| refused("can't set immutable config".to_owned()))?;
-            changes.push(parse(value).map_err(refused)?);
+            let change = parse(value).map_err(refused)?;
+            if let (Change::Maxclients(most), Some(make_room)) =
+                (&change, &*self.maxclients_hook.lock())
+            {
+                make_room(*most).map_err(refused)?;
+            }
+            changes.push(change);
         }
         changes.into_iter().for_each(|change| self.apply(change));
         Ok(())
@@ -269,9 +369,20 @@ impl Settings {
     fn apply(&self, change: Change) {
         match change {
             Change::Maxclients(most) => self.maxclients.store(most, Relaxed),
+            Change::Maxmemory(bytes) => self.maxmemory.store(bytes, Relaxed),
             Change::Requirepass(password) => *self.requirepass.write() = password,
+            Change::OpenChannels(open) => self.open_channels.store(open, Relaxed),
+            Change::AcllogMaxLen(most) => self.acllog_len_max.store(most, Relaxed),
             Change::Save(seconds) => self.save_seconds.store(seconds, Relaxed),
-            Change::Timeout(seconds) => self.timeout_seconds.store(seconds, Relaxed),
+            Change::JournalInterval(span) => self.journal.set_interval(span),
+            Change::JournalFsync(fsync) => self.journal.set_fsync(fsync),
+            Change::StopWritesOnError(stop) => self.journal.set_stop_writes_on_error(stop),
+            Change::Timeout(seconds) => {
+                self.timeout_seconds.store(seconds, Relaxed);
+                if let Some(hook) = &*self.timeout_hook.lock() {
+                    hook();
+                }
+            }
             Change::TcpKeepalive(seconds) => self.tcp_keepalive_seconds.store(seconds, Relaxed),
             Change::MaxPause(span) => self.max_pause_ns.store(span.as_ns(), Relaxed),
             Change::MaxBookings(most) => self.max_bookings.store(most, Relaxed),
@@ -378,11 +489,7 @@ mod tests {
             ])
             .unwrap();
         assert_eq!(settings.save_seconds(), 0);
-        assert!(
-            settings.requires_password()
-                && settings.password_matches(b"pw")
-                && !settings.password_matches(b"")
-        );
+        assert!(settings.requirepass() == Password::new(b"pw").unwrap());
         assert_eq!(*seen.lock(), Some(LogLevel::Warn));
         assert_eq!(get(&settings, "max-pause"), "90m");
         assert!(!format!("{settings:?}").contains("pw"));

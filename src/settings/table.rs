@@ -1,36 +1,24 @@
 //! The table of settings: a row for each name, what it shows, and what it takes.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{LogLevel, Settings};
-use crate::core::number;
+use super::values::*;
+use super::{Fsync, LogLevel, Settings, journal_interval};
 use crate::core::units::Span;
 use crate::password::Password;
-
-/// Most `--maxclients` may ask for; a million descriptors is beyond what one process is given.
-pub const MAXCLIENTS_MAX: u64 = 1_000_000;
-/// Longest number of seconds a setting may name: ten years.
-pub const SECONDS_MAX: u64 = 315_360_000;
-/// Least bytes of `client-output-limit`: below it every large reply would be cut into shreds.
-pub const OUTPUT_LIMIT_MIN: u64 = 4 * 1024;
-/// Least bytes of `pubsub-output-limit`: one message of the longest kind (1 MiB) fits beside another.
-pub const PUBSUB_OUTPUT_LIMIT_MIN: u64 = 2 * 1024 * 1024;
-/// Most bytes of `client-output-limit` and of `pubsub-output-limit`, per connection.
-pub const OUTPUT_LIMIT_MAX: u64 = 1024 * 1024 * 1024;
-/// Most milliseconds and microseconds of the two thresholds of slowness: a day.
-pub const MS_MAX: u64 = 86_400_000;
-/// As [`MS_MAX`], in microseconds.
-pub const US_MAX: u64 = MS_MAX * 1000;
-/// Most entries of the slow log: with all words of each at their longest they take 50 MB.
-pub const SLOWLOG_LEN_LIMIT: u64 = 10_000;
 
 /// A value that has been checked and only waits to be stored.
 pub(super) enum Change {
     Maxclients(u64),
+    Maxmemory(u64),
     Requirepass(Password),
+    OpenChannels(bool),
+    AcllogMaxLen(u64),
     Save(u64),
+    JournalInterval(Span),
+    JournalFsync(Fsync),
+    StopWritesOnError(bool),
     Loglevel(LogLevel),
     Timeout(u64),
     TcpKeepalive(u64),
@@ -54,9 +42,30 @@ pub(super) struct Row {
     pub(super) parse: Option<Parse>,
 }
 
-/// The table. `appendonly`, `client-output-buffer-limit` and the two about memory are what tools ask Redis for;
-/// their answers are true of this server.
+/// The table. `appendonly`, `client-output-buffer-limit` and `maxmemory-policy` are what tools ask Redis for; their
+/// answers are true of this server, where no value is evicted, and no limit that was reached.
 pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "acl-pubsub-default",
+        get: |s| {
+            text(if s.open_channels() {
+                "allchannels"
+            } else {
+                "resetchannels"
+            })
+        },
+        parse: Some(|value| channels(value).map(Change::OpenChannels)),
+    },
+    Row {
+        name: "aclfile",
+        get: |s| text(&s.fixed.aclfile),
+        parse: None,
+    },
+    Row {
+        name: "acllog-max-len",
+        get: |s| text(s.acllog_len_max()),
+        parse: Some(|value| integer(value, 0, ACLLOG_LEN_LIMIT).map(Change::AcllogMaxLen)),
+    },
     Row {
         name: "appendonly",
         get: |_| text("no"),
@@ -79,7 +88,7 @@ pub(super) const ROWS: &[Row] = &[
         name: "client-output-limit",
         get: |s| text(s.client_output_limit.load(Relaxed)),
         parse: Some(|value| {
-            integer(value, OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::ClientOutputLimit)
+            memory(value, OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::ClientOutputLimit)
         }),
     },
     Row {
@@ -96,6 +105,21 @@ pub(super) const ROWS: &[Row] = &[
         name: "dir",
         get: |s| text(&s.fixed.dir),
         parse: None,
+    },
+    Row {
+        name: "journal",
+        get: |s| text(yes_or_no(s.journal.enabled())),
+        parse: None,
+    },
+    Row {
+        name: "journal-fsync",
+        get: |s| text(s.journal.fsync().name()),
+        parse: Some(|value| Fsync::parse(value).map(Change::JournalFsync)),
+    },
+    Row {
+        name: "journal-interval",
+        get: |s| text(s.journal.interval().to_string()),
+        parse: Some(|value| journal_interval(value).map(Change::JournalInterval)),
     },
     Row {
         name: "latency-monitor-threshold",
@@ -128,8 +152,11 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "maxmemory",
-        get: |_| text("0"),
-        parse: None,
+        get: |s| text(s.maxmemory.load(Relaxed)),
+        parse: Some(|value| {
+            let bytes = bytes(value).ok_or("argument must be a memory value")?;
+            Ok(Change::Maxmemory(bytes))
+        }),
     },
     Row {
         name: "maxmemory-policy",
@@ -143,14 +170,14 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "protected-mode",
-        get: |s| text(if s.protected_mode() { "yes" } else { "no" }),
+        get: |s| text(yes_or_no(s.protected_mode())),
         parse: Some(|value| yes_no(value).map(Change::ProtectedMode)),
     },
     Row {
         name: "pubsub-output-limit",
         get: |s| text(s.pubsub_output_limit()),
         parse: Some(|value| {
-            integer(value, PUBSUB_OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::PubsubOutputLimit)
+            memory(value, PUBSUB_OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).map(Change::PubsubOutputLimit)
         }),
     },
     Row {
@@ -178,6 +205,11 @@ pub(super) const ROWS: &[Row] = &[
         parse: Some(|value| integer(value, 0, SLOWLOG_LEN_LIMIT).map(Change::SlowlogMaxLen)),
     },
     Row {
+        name: "stop-writes-on-bgsave-error",
+        get: |s| text(yes_or_no(s.journal.stop_writes_on_error())),
+        parse: Some(|value| yes_no(value).map(Change::StopWritesOnError)),
+    },
+    Row {
         name: "tcp-backlog",
         get: |s| text(s.fixed.tcp_backlog),
         parse: None,
@@ -192,86 +224,46 @@ pub(super) const ROWS: &[Row] = &[
         get: |s| text(s.timeout_seconds()),
         parse: Some(|value| integer(value, 0, SECONDS_MAX).map(Change::Timeout)),
     },
+    Row {
+        name: "tls-auth-clients",
+        get: |s| text(&s.fixed.tls_auth_clients),
+        parse: None,
+    },
+    Row {
+        name: "tls-ca-cert-file",
+        get: |s| text(&s.fixed.tls_ca_cert_file),
+        parse: None,
+    },
+    Row {
+        name: "tls-cert-file",
+        get: |s| text(&s.fixed.tls_cert_file),
+        parse: None,
+    },
+    Row {
+        name: "tls-key-file",
+        get: |s| text(&s.fixed.tls_key_file),
+        parse: None,
+    },
+    Row {
+        name: "tls-port",
+        get: |s| text(s.fixed.tls_port),
+        parse: None,
+    },
+    Row {
+        name: "unixsocket",
+        get: |s| text(&s.fixed.unixsocket),
+        parse: None,
+    },
+    Row {
+        name: "unixsocketperm",
+        get: |s| text(&s.fixed.unixsocketperm),
+        parse: None,
+    },
 ];
 
 pub(super) fn find(name: &[u8]) -> Option<&'static Row> {
     ROWS.iter()
         .find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
-}
-
-fn text(value: impl ToString) -> Vec<u8> {
-    value.to_string().into_bytes()
-}
-
-fn addresses(bind: &[IpAddr]) -> String {
-    bind.iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// `0` seconds shows as Redis shows it: an empty text.
-fn save_text(seconds: u64) -> String {
-    if seconds == 0 {
-        String::new()
-    } else {
-        format!("{seconds} 1")
-    }
-}
-
-/// A whole number from `least` to `most`.
-fn integer(value: &[u8], least: u64, most: u64) -> Result<u64, String> {
-    std::str::from_utf8(value)
-        .ok()
-        .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-        .and_then(|text| text.parse().ok())
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| format!("argument must be between {least} and {most} inclusive"))
-}
-
-/// Microseconds, or -1 for never.
-pub(crate) fn slower_than(value: &[u8]) -> Result<i64, String> {
-    if value == b"-1" {
-        return Ok(-1);
-    }
-    let us = integer(value, 0, US_MAX).map(|us| us as i64);
-    us.map_err(|_| format!("argument must be between -1 and {US_MAX} inclusive"))
-}
-
-/// `yes` or `no`.
-pub(crate) fn yes_no(value: &[u8]) -> Result<bool, String> {
-    match value.to_ascii_lowercase().as_slice() {
-        b"yes" => Ok(true),
-        b"no" => Ok(false),
-        _ => Err("argument must be 'yes' or 'no'".to_owned()),
-    }
-}
-
-/// Most bookings a key may be allowed: a million of them take tens of megabytes, and a call on such a key
-/// under another rate tens of milliseconds.
-pub(crate) const BOOKINGS_LIMIT: u64 = 1_000_000;
-
-/// The longest pause: a duration above zero.
-pub(crate) fn max_pause(value: &[u8]) -> Result<Span, String> {
-    let span = number::duration(value).filter(|span| *span > Span::ZERO);
-    span.ok_or_else(|| {
-        "argument must be a duration from 1ns to 3650d, such as 30m or 24h".to_owned()
-    })
-}
-
-/// Seconds between snapshots. Redis's pair `seconds changes` is understood if one change is enough.
-pub(crate) fn save(value: &[u8]) -> Result<u64, String> {
-    let trimmed = value.trim_ascii();
-    if trimmed.is_empty() || trimmed.eq_ignore_ascii_case(b"no") {
-        return Ok(0);
-    }
-    let seconds = trimmed
-        .strip_suffix(b" 1")
-        .unwrap_or(trimmed)
-        .trim_ascii_end();
-    integer(seconds, 0, SECONDS_MAX).map_err(|_| {
-        format!("argument must be a number of seconds up to {SECONDS_MAX} ('60', or '60 1' as Redis writes it), or '' for off")
-    })
 }
 
 /// Why `CONFIG SET` changed nothing. [`fmt::Display`] is Redis's text, without `ERR`.
@@ -316,49 +308,6 @@ impl std::error::Error for SetError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn save_takes_seconds_and_the_words_for_off() {
-        let cases: [(&[u8], u64); 8] = [
-            (b"60", 60),
-            (b"60 1", 60),
-            (b"0", 0),
-            (b"", 0),
-            (b"no", 0),
-            (b"NO", 0),
-            (b" 5 ", 5),
-            (b"1", 1),
-        ];
-        for (value, seconds) in cases {
-            assert_eq!(save(value), Ok(seconds), "{value:?}");
-        }
-        for wrong in [
-            &b"60 10"[..],
-            b"-1",
-            b"1.5",
-            b"yes",
-            b"900 1 300 10",
-            b"99999999999999999999",
-        ] {
-            assert!(save(wrong).is_err(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn integers_stay_in_their_range() {
-        assert_eq!(integer(b"7", 1, 7), Ok(7));
-        for wrong in [
-            &b"8"[..],
-            b"0",
-            b"+1",
-            b"",
-            b" 1",
-            b"\xff",
-            b"18446744073709551616",
-        ] {
-            assert!(integer(wrong, 1, 7).is_err(), "{wrong:?}");
-        }
-    }
 
     #[test]
     fn rows_are_sorted_and_named_once() {

@@ -44,6 +44,7 @@ impl Sum for Share {
 pub struct Counts {
     databases: [Count; DATABASES_MAX as usize],
     lapsed: AtomicU64,
+    evicted: AtomicU64,
 }
 
 #[derive(Default)]
@@ -74,6 +75,23 @@ impl Counts {
     /// Counts those that have lapsed anew.
     pub fn reset_lapsed_leases(&self) {
         self.lapsed.store(0, Relaxed);
+    }
+
+    /// Keys that had to go for others since the start or the last reset.
+    pub fn evicted_keys(&self) -> u64 {
+        self.evicted.load(Relaxed)
+    }
+
+    /// Counts those that had to go anew.
+    pub fn reset_evicted_keys(&self) {
+        self.evicted.store(0, Relaxed);
+    }
+
+    /// Keys had to go for others.
+    pub(super) fn evicted(&self, keys: usize) {
+        if keys > 0 {
+            self.evicted.fetch_add(keys as u64, Relaxed);
+        }
     }
 
     /// Leases of a database have lapsed.

@@ -1,6 +1,7 @@
 //! Key names.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -233,5 +234,12 @@ mod tests {
             assert_eq!(Key::new(a).cmp(&Key::new(b)), a.cmp(b));
             assert_eq!(Key::new(a) == Key::new(b), a == b);
         }
+    }
+}
+
+/// It hashes and compares as its bytes do.
+impl Borrow<[u8]> for Key {
+    fn borrow(&self) -> &[u8] {
+        self.as_bytes()
     }
 }

@@ -1,11 +1,13 @@
 //! The databases: what commands and background work may do with keys.
 
 use super::counts::{Counts, Share};
+use super::eviction::Eviction;
 use super::key::Key;
 use super::lapses::Lapses;
 use super::policies::Policies;
 use super::records::Records;
 use super::shard::{SHARDS, Shards};
+use super::touched::Touched;
 use super::value::Value;
 use super::watches::{Watch, Watches};
 use crate::core::decision::Refusal;
@@ -16,6 +18,8 @@ use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
+mod changes;
+
 /// Databases that `SELECT` can reach at most.
 pub const DATABASES_MAX: u8 = 16;
 
@@ -23,7 +27,10 @@ pub const DATABASES_MAX: u8 = 16;
 pub struct Store {
     databases: Box<[OnceLock<Shards>]>,
     hasher: RandomState,
-    watches: Watches,
+    pub(super) watches: Watches,
+    /// Which keys have changed since the journal last looked.
+    pub touched: Touched,
+    pub(super) eviction: Eviction,
     /// Limits stored under a name.
     pub policies: Policies,
     /// Tickets and remembered answers.
@@ -45,9 +52,9 @@ pub struct Page {
 /// How far the sweep has come. Hand it back for the next step.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Sweep {
-    database: usize,
-    shard: usize,
-    place: usize,
+    pub(super) database: usize,
+    pub(super) shard: usize,
+    pub(super) place: usize,
     /// Places looked at and keys dropped in the last step.
     pub looked: usize,
     /// Keys dropped in the last step.
@@ -66,10 +73,13 @@ impl Store {
     /// An empty store. Hashing is seeded at random, so that nobody can aim keys at one place.
     pub fn new() -> Self {
         let databases = (0..DATABASES_MAX).map(|_| OnceLock::new()).collect();
+        let hasher = RandomState::new();
         Self {
             databases,
-            hasher: RandomState::new(),
+            touched: Touched::new(hasher.clone()),
+            hasher,
             watches: Watches::default(),
+            eviction: Eviction::default(),
             policies: Policies::default(),
             records: Records::default(),
             counts: Counts::default(),
@@ -81,7 +91,7 @@ impl Store {
         self.databases[usize::from(database)].get_or_init(|| Shards::new(self.hasher.clone()))
     }
 
-    fn existing(&self, database: u8) -> Option<&Shards> {
+    pub(super) fn existing(&self, database: u8) -> Option<&Shards> {
         self.databases[usize::from(database)].get()
     }
 
@@ -99,8 +109,10 @@ impl Store {
             value.forget(now);
             let share = Share::of(value);
             let before = self.watches.any().then(|| value.clone());
+            let seen = self.touched.look(value);
             let result = f(value);
             value.forget(now);
+            self.touched.compare(database, key, seen, value);
             let after = Share::of(value);
             self.counts.change(database, share, after);
             if share.has_leases() || after.has_leases() {
@@ -129,8 +141,12 @@ impl Store {
             let share: Share = values.iter().map(Share::of).sum();
             let before: Option<SmallVec<[Value; 4]>> =
                 self.watches.any().then(|| values.iter().cloned().collect());
+            let seen: SmallVec<[_; 4]> = values.iter().map(|v| self.touched.look(v)).collect();
             let result = f(values);
             values.iter_mut().for_each(|value| value.forget(now));
+            for ((value, key), seen) in values.iter().zip(keys).zip(seen) {
+                self.touched.compare(database, key, seen, value);
+            }
             let after: Share = values.iter().map(Share::of).sum();
             self.counts.change(database, share, after);
             if share.has_leases() || after.has_leases() {
@@ -305,16 +321,15 @@ impl Store {
         })
     }
 
-    /// Puts a value in place, as it comes out of a snapshot.
+    /// Puts a value in place, as it comes from disk; a default one takes the key out.
     pub fn restore(&self, database: u8, key: &Key, value: Value) {
-        let share = Share::of(&value);
-        if share.has_leases() {
-            self.lapses
-                .schedule(database, key.as_bytes(), value.next_lapse());
-        }
+        let (share, next_lapse) = (Share::of(&value), value.next_lapse());
         let replaced = self.database(database).write(key.as_bytes(), |place| {
             Share::of(&std::mem::replace(place, value))
         });
+        if share.has_leases() || replaced.has_leases() {
+            self.lapses.schedule(database, key.as_bytes(), next_lapse);
+        }
         self.counts.change(database, replaced, share);
     }
 
@@ -336,15 +351,21 @@ impl Store {
 
     /// Empties a database.
     pub fn clear(&self, database: u8, now: Timestamp) {
+        // Whoever looks at what has changed while this goes on must learn of it, and so must who looks later.
+        self.touched.empty(database);
         self.clear_keys(database, now);
         self.records.clear(database);
+        self.touched.empty(database);
     }
 
     /// Empties all databases and forgets all policies.
     pub fn clear_all(&self, now: Timestamp) {
-        (0..DATABASES_MAX).for_each(|database| self.clear_keys(database, now));
+        let databases = || 0..DATABASES_MAX;
+        databases().for_each(|database| self.touched.empty(database));
+        databases().for_each(|database| self.clear_keys(database, now));
         self.records.clear_all();
         self.policies.clear();
+        databases().for_each(|database| self.touched.empty(database));
     }
 
     fn clear_keys(&self, database: u8, now: Timestamp) {
@@ -361,7 +382,7 @@ impl Store {
     }
 
     /// Takes out of a value what has lapsed: the one place that learns of a lapse.
-    fn lapse(&self, database: u8, key: &[u8], value: &mut Value, now: Timestamp) {
+    pub(super) fn lapse(&self, database: u8, key: &[u8], value: &mut Value, now: Timestamp) {
         let numbers = value.lapse(now);
         self.counts.lapsed(database, numbers.len());
         self.lapses.notice(database, key, &numbers);

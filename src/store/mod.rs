@@ -1,24 +1,30 @@
 //! Keys and their entries: sharded, locked for as long as one call takes, swept of what is forgotten.
 
 mod counts;
+mod eviction;
 mod key;
 mod keyspace;
 mod lapses;
 mod limits;
 mod packed;
-mod pages;
 mod policies;
 mod records;
 mod shard;
 mod table;
+mod touched;
 mod value;
 mod watches;
 
+pub use eviction::{Fit, Thinning};
 pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
 pub use lapses::Lapses;
 pub use policies::{POLICIES_MAX, POLICY_NAME_BYTES_MAX, Policies, PolicyLimits};
-pub use records::{ANSWER_TTL, Answer, AnswerRow, Home, Part, Records, Remembered, Ticket};
+pub use records::{
+    ANSWER_TTL, Answer, AnswerName, AnswerRow, Home, Part, Records, Remembered, Ticket,
+    TouchedRecords,
+};
+pub use touched::{Names, Touched};
 pub use value::Value;
 pub use watches::Watch;
 

@@ -12,6 +12,10 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+mod changes;
+
+pub use changes::{AnswerName, TouchedRecords};
+
 /// Most tickets of one key that are known at a time: as many as it may hold bookings.
 pub const TICKETS_PER_KEY_MAX: usize = 100_000;
 /// Most tickets known at a time in all: some hundred megabytes.
@@ -148,6 +152,7 @@ struct Tables {
     answer_order: BTreeMap<u64, (Home, Box<[u8]>)>,
     answer_ends: BTreeSet<(Timestamp, u64)>,
     last_answer: u64,
+    touched: TouchedRecords,
 }
 
 /// All tickets and answers.
@@ -192,6 +197,7 @@ impl Records {
         let home = (database, part.key.clone());
         let mut tables = self.0.lock();
         tables.remove_ticket(&home, number);
+        tables.touched.ticket(number);
         tables.homes.insert(number, home.clone());
         tables.ticket_ends.insert((ticket.expires(), number));
         tables
@@ -213,13 +219,16 @@ impl Records {
     /// Forgets a ticket that is settled. The answer of its request stands.
     pub fn settle(&self, database: u8, key: &[u8], number: u64) {
         let home = (database, Key::new(key));
-        drop(self.0.lock().remove_ticket(&home, number));
+        let mut tables = self.0.lock();
+        tables.touched.ticket(number);
+        drop(tables.remove_ticket(&home, number));
     }
 
     /// Forgets a ticket that is given back, and the answer of its request.
     pub fn remove(&self, database: u8, key: &[u8], number: u64) {
         let home = (database, Key::new(key));
         let mut tables = self.0.lock();
+        tables.touched.ticket(number);
         let Some(id) = tables
             .remove_ticket(&home, number)
             .and_then(|ticket| ticket.id)
@@ -231,6 +240,7 @@ impl Records {
         let is_of =
             |answer: &Answer| matches!(answer, Answer::Granted { ticket, .. } if *ticket == number);
         if answer.is_some_and(|(_, remembered)| is_of(&remembered.answer)) {
+            tables.touched.answer(&home, &id);
             tables.remove_answer(&home, &id);
         }
     }
@@ -249,6 +259,7 @@ impl Records {
                     .and_then(|tickets| tickets.get_mut(number))
             {
                 ticket.overtaken = *in_pause;
+                tables.touched.ticket(*number);
             }
         }
     }
@@ -272,6 +283,7 @@ impl Records {
     pub fn remember(&self, database: u8, key: &[u8], id: &[u8], remembered: Remembered) {
         let home = (database, Key::new(key));
         let mut tables = self.0.lock();
+        tables.touched.answer(&home, id);
         tables.remove_answer(&home, id);
         if tables.answer_order.len() >= ANSWERS_MAX
             && let Some((_, (home, id))) = tables
@@ -294,30 +306,17 @@ impl Records {
 
     /// Forgets all of a key: it was deleted.
     pub fn forget_key(&self, database: u8, key: &[u8]) {
-        let home = (database, Key::new(key));
-        let mut tables = self.0.lock();
-        let numbers: Vec<u64> = tables
-            .tickets
-            .get(&home)
-            .map_or_else(Vec::new, |tickets| tickets.keys().copied().collect());
-        numbers
-            .into_iter()
-            .for_each(|number| drop(tables.remove_ticket(&home, number)));
-        let ids: Vec<Box<[u8]>> = tables
-            .answers
-            .get(&home)
-            .map_or_else(Vec::new, |answers| answers.keys().cloned().collect());
-        ids.into_iter()
-            .for_each(|id| tables.remove_answer(&home, &id));
+        self.0.lock().forget_home(&(database, Key::new(key)));
     }
 
     /// Forgets all, but not which numbers were given.
     pub fn clear_all(&self) {
         let mut tables = self.0.lock();
-        let (last_ticket, last_answer) = (tables.last_ticket, tables.last_answer);
+        let tables = &mut *tables;
         *tables = Tables {
-            last_ticket,
-            last_answer,
+            last_ticket: tables.last_ticket,
+            last_answer: tables.last_answer,
+            touched: std::mem::take(&mut tables.touched),
             ..Tables::default()
         };
     }
@@ -325,38 +324,9 @@ impl Records {
     /// Forgets all of a database.
     pub fn clear(&self, database: u8) {
         let mut tables = self.0.lock();
-        let (last_ticket, last_answer) = (tables.last_ticket, tables.last_answer);
-        let others = std::mem::replace(
-            &mut *tables,
-            Tables {
-                last_ticket,
-                last_answer,
-                ..Tables::default()
-            },
-        );
-        drop(tables);
-        for (home, tickets) in others
-            .tickets
-            .into_iter()
-            .filter(|((of, _), _)| *of != database)
-        {
-            tickets
-                .into_iter()
-                .for_each(|(number, ticket)| self.put(home.0, number, ticket));
-        }
-        for (home, id) in others
-            .answer_order
-            .into_values()
-            .filter(|((of, _), _)| *of != database)
-        {
-            if let Some((_, remembered)) = others
-                .answers
-                .get(&home)
-                .and_then(|answers| answers.get(&id))
-            {
-                self.remember(home.0, home.1.as_bytes(), &id, remembered.clone());
-            }
-        }
+        let homes = tables.tickets.keys().chain(tables.answers.keys());
+        let homes: Vec<Home> = homes.filter(|(of, _)| *of == database).cloned().collect();
+        homes.iter().for_each(|home| tables.forget_home(home));
     }
 
     /// Forgets what has expired.
@@ -365,6 +335,18 @@ impl Records {
         while some_tickets() {}
         let some_answers = || self.0.lock().expire_answers(now, EXPIRED_AT_A_TIME);
         while some_answers() {}
+    }
+
+    /// True if any ticket or answer is known.
+    pub fn any(&self) -> bool {
+        self.counts() != (0, 0)
+    }
+
+    /// True if a ticket or an answer of the key is known, expired ones included that were not swept.
+    pub fn knows(&self, database: u8, key: &[u8]) -> bool {
+        let home = (database, Key::new(key));
+        let tables = self.0.lock();
+        tables.tickets.contains_key(&home) || tables.answers.contains_key(&home)
     }
 
     /// Tickets and answers known.
@@ -412,6 +394,23 @@ impl Records {
 }
 
 impl Tables {
+    fn forget_home(&mut self, home: &Home) {
+        let tickets = self.tickets.get(home);
+        let numbers: Vec<u64> =
+            tickets.map_or_else(Vec::new, |of_key| of_key.keys().copied().collect());
+        for number in numbers {
+            self.touched.ticket(number);
+            drop(self.remove_ticket(home, number));
+        }
+        let answers = self.answers.get(home);
+        let ids: Vec<Box<[u8]>> =
+            answers.map_or_else(Vec::new, |of_key| of_key.keys().cloned().collect());
+        for id in ids {
+            self.touched.answer(home, &id);
+            self.remove_answer(home, &id);
+        }
+    }
+
     fn remove_ticket(&mut self, home: &Home, number: u64) -> Option<Ticket> {
         let tickets = self.tickets.get_mut(home)?;
         let ticket = tickets.remove(&number)?;

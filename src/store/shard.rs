@@ -6,7 +6,7 @@
 
 use super::key::Key;
 use super::packed::Packed;
-use super::table::{PLACE_BYTES, Table};
+use super::table::{PLACE_BYTES, Room, Table};
 use super::value::Value;
 use ahash::RandomState;
 use parking_lot::RwLock;
@@ -31,6 +31,15 @@ pub struct Step {
     pub dropped: usize,
     /// The place to go on from; `None` at the shard's end.
     pub next: Option<usize>,
+}
+
+impl Step {
+    /// Of a shard that is not there.
+    pub const NOTHING: Self = Self {
+        looked: 0,
+        dropped: 0,
+        next: None,
+    };
 }
 
 /// One database.
@@ -147,6 +156,11 @@ impl Shards {
         }
     }
 
+    /// Returns when every lock that is held now was let go once.
+    pub fn pass(&self) {
+        self.shards.iter().for_each(|shard| drop(shard.0.read()));
+    }
+
     /// Keys in the table, those that nobody has yet noticed to be gone included.
     pub fn len(&self) -> usize {
         let tables = self.shards.iter();
@@ -157,6 +171,35 @@ impl Shards {
     pub fn table_bytes(&self) -> usize {
         let tables = self.shards.iter();
         tables.map(|table| table.0.read().bytes()).sum()
+    }
+
+    /// The shard of a key.
+    pub fn shard_of_key(&self, key: &[u8]) -> usize {
+        shard_of(self.hash(key))
+    }
+
+    /// How the places of a shard are used.
+    pub fn room(&self, shard: usize) -> Room {
+        self.shards[shard].0.read().room()
+    }
+
+    /// Ends a move of the keys of a shard from one table to another, if there is one.
+    pub fn settle(&self, shard: usize) {
+        let mut table = self.shards[shard].0.write();
+        table.move_on(usize::MAX, |key| self.hash(key.as_bytes()));
+    }
+
+    /// Replaces the table of a shard by a new one of the same size, in which the places of keys that were dropped are
+    /// free. They are not in a table that is nearly full: whoever looks for a key must not stop there.
+    pub fn renew(&self, shard: usize) {
+        let mut table = self.shards[shard].0.write();
+        table.renew(|key| self.hash(key.as_bytes()));
+    }
+
+    /// Replaces the table of a shard by the smallest that holds its keys and some more; false if it is that already.
+    pub fn shrink(&self, shard: usize) -> bool {
+        let mut table = self.shards[shard].0.write();
+        table.shrink_at_once(|key| self.hash(key.as_bytes()))
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.

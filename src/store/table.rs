@@ -9,7 +9,6 @@
 
 use super::key::Key;
 use super::packed::Packed;
-use super::pages::Pages;
 use hashbrown::HashTable;
 
 /// A key and what it holds.
@@ -29,15 +28,62 @@ const MOVED_AT_A_TIME: usize = 64;
 /// Keys and what they hold. Whoever calls has hashed the key.
 #[derive(Default)]
 pub struct Table {
-    places: HashTable<Place, Pages>,
+    places: HashTable<Place>,
     old: Option<Box<Old>>,
 }
 
 /// The table before, on its way out.
 struct Old {
-    places: HashTable<Place, Pages>,
+    places: HashTable<Place>,
     /// Those before it are empty.
     next: usize,
+}
+
+/// How the places of a table are used; those of an old one are left out, though its keys are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// All; at least one, though an empty table takes no memory.
+    pub places: usize,
+    /// Those with a key.
+    pub keys: usize,
+    /// Those that keys can take before the table is exchanged for another.
+    pub free: usize,
+    /// Keys that it would hold if it were made anew: one place in eight stays free.
+    pub keys_max: usize,
+}
+
+impl Room {
+    /// Bytes of the table that this one is exchanged for if so many keys more come than have room, at the most.
+    pub fn grown_bytes(self, count: usize) -> usize {
+        let places = places_for(grown(self.keys + count, self.places));
+        // There is a group of bytes more than places.
+        places * PLACE_BYTES + 16
+    }
+
+    /// Bytes of the table.
+    pub const fn bytes(self) -> usize {
+        self.places * PLACE_BYTES + 16
+    }
+}
+
+/// The keys that a table has room for that follows on one of so many places, with so many keys: more by a quarter, and
+/// by eight times as many as come until all have moved.
+fn grown(keys: usize, places: usize) -> usize {
+    keys + (keys / 4).max(places / 8).max(1)
+}
+
+/// The keys that so many places hold.
+const fn keys_max(places: usize) -> usize {
+    if places < 8 {
+        places - 1
+    } else {
+        places / 8 * 7
+    }
+}
+
+/// The places of a table with room for so many keys.
+fn places_for(keys: usize) -> usize {
+    (keys * 8).div_ceil(7).next_power_of_two().max(4)
 }
 
 /// True of the place of a key.
@@ -79,22 +125,19 @@ impl Table {
 
     /// Puts in a key that is not there.
     pub fn insert(&mut self, hash: u64, place: (Key, Packed), rehash: impl Fn(&Key) -> u64) {
-        self.move_on(MOVED_AT_A_TIME, &rehash);
         if self.places.len() == self.places.capacity() {
             self.move_on(usize::MAX, &rehash);
-            let room = (self.places.len() / 4).max(self.places.num_buckets() / 8);
-            self.exchange(room.max(1));
+            self.exchange(grown(self.places.len(), self.places.num_buckets()));
         }
+        self.move_on(MOVED_AT_A_TIME, &rehash);
         self.places
             .insert_unique(hash, place, |(key, _)| rehash(key));
     }
 
-    /// Begins to move to a table with room for so many keys more.
-    fn exchange(&mut self, room: usize) {
-        let keys = self.places.len();
-        let empty = HashTable::with_capacity_in(keys + room, Pages);
-        let places = std::mem::replace(&mut self.places, empty);
-        if keys > 0 {
+    /// Begins to move to a table with room for so many keys in all, once nothing is on its way.
+    fn exchange(&mut self, keys_max: usize) {
+        let places = std::mem::replace(&mut self.places, HashTable::with_capacity(keys_max));
+        if !places.is_empty() {
             self.old = Some(Box::new(Old { places, next: 0 }));
         }
     }
@@ -125,13 +168,43 @@ impl Table {
     pub fn shrink(&mut self) {
         let keys = self.places.len();
         if self.old.is_none() && keys < self.places.capacity() / 4 {
-            // What is empty goes whole, else the smaller table has room for what comes while the keys move.
+            // What is empty goes whole; else the smaller table has room for what comes while the keys move.
             let least = if keys == 0 {
                 0
             } else {
                 self.places.num_buckets() / 8
             };
-            self.exchange(keys.max(least));
+            self.exchange(keys + keys.max(least));
+        }
+    }
+
+    /// Moves at once to a table of the same size, in which the places of keys that went are free.
+    pub fn renew(&mut self, rehash: impl Fn(&Key) -> u64) {
+        self.move_on(usize::MAX, &rehash);
+        self.exchange(keys_max(self.places.num_buckets()));
+        self.move_on(usize::MAX, &rehash);
+    }
+
+    /// Moves at once to the smallest table that holds the keys and some more; false if this is it.
+    pub fn shrink_at_once(&mut self, rehash: impl Fn(&Key) -> u64) -> bool {
+        self.move_on(usize::MAX, &rehash);
+        let keys = self.places.len() + self.places.len() / 8;
+        let shrinks = self.places.capacity() > 0 && places_for(keys) < self.places.num_buckets();
+        if shrinks {
+            self.exchange(keys);
+            self.move_on(usize::MAX, &rehash);
+        }
+        shrinks
+    }
+
+    /// How its places are used.
+    pub fn room(&self) -> Room {
+        let (places, keys) = (self.places.num_buckets(), self.len());
+        Room {
+            places,
+            keys,
+            free: self.places.capacity().saturating_sub(keys),
+            keys_max: keys_max(places),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::leases::{Lapsed, Leases};
+use crate::core::loss::Loss;
 use crate::core::units::{Timestamp, Wait};
 use crate::plain::{Deadline, Plain};
 
@@ -71,6 +72,15 @@ impl Value {
         match self {
             Self::Limit(entry) => entry.is_forgettable(now),
             Self::Plain(plain) => plain.is_expired(now),
+        }
+    }
+
+    /// What would be lost if the key had to go for others; `None` if it must stay, as every plain value must whose
+    /// time is not over: it may be somebody's counter.
+    pub fn loss(&self, now: Timestamp) -> Option<Loss> {
+        match self {
+            Self::Limit(entry) => entry.loss(now),
+            Self::Plain(plain) => plain.is_expired(now).then_some(Loss::NONE),
         }
     }
 

@@ -78,6 +78,11 @@ impl Watches {
         }
     }
 
+    /// True if somebody watches the key.
+    pub fn is_watched(&self, database: u8, key: &[u8]) -> bool {
+        self.any() && self.keys.lock().contains_key(&(database, Key::new(key)))
+    }
+
     /// The keys of `database` that somebody watches.
     pub fn watched(&self, database: u8) -> Vec<Key> {
         self.keys

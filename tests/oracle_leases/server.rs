@@ -47,7 +47,7 @@ impl Server {
     pub fn restarted(self, down: u64) -> Self {
         let now = self.engine.shared.clock.now();
         let mut bytes = Vec::new();
-        snapshot::write(&self.engine.shared.store, now, &mut bytes).unwrap();
+        snapshot::write(&self.engine.shared.store, now, 1, &mut bytes).unwrap();
         let store = Store::new();
         snapshot::fill(&store, Cursor::new(bytes)).unwrap();
         Self::start(store, now.after_ns(down))

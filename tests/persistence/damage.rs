@@ -67,7 +67,7 @@ fn told() -> Server {
 fn file() -> (Vec<u8>, Timestamp) {
     let server = told();
     let mut bytes = Vec::new();
-    snapshot::write(&server.engine.shared.store, server.now(), &mut bytes)
+    snapshot::write(&server.engine.shared.store, server.now(), 1, &mut bytes)
         .expect("memory takes it");
     (bytes, server.now())
 }

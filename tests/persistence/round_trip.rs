@@ -60,7 +60,7 @@ proptest! {
         server.advance(later);
         let (store, now) = (&server.engine.shared.store, server.now());
         let mut bytes = Vec::new();
-        let saved = snapshot::write(store, now, &mut bytes).expect("memory takes it");
+        let saved = snapshot::write(store, now, 1, &mut bytes).expect("memory takes it");
         let other = Store::new();
         let loaded = snapshot::fill(&other, Cursor::new(&bytes)).expect("it was just written");
         prop_assert_eq!((loaded.taken_at, loaded.keys), (now, saved.keys));

@@ -73,7 +73,7 @@ impl Server {
     /// same numbers here, this one goes on from there too.
     pub fn restarted(&self, wall: Timestamp) -> Self {
         let mut bytes = Vec::new();
-        snapshot::write(&self.engine.shared.store, self.now(), &mut bytes)
+        snapshot::write(&self.engine.shared.store, self.now(), 1, &mut bytes)
             .expect("memory takes it");
         let store = Store::new();
         let loaded = snapshot::fill(&store, Cursor::new(bytes)).expect("it was just written");

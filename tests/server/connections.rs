@@ -85,6 +85,18 @@ fn an_idle_client_is_closed() {
 }
 
 #[test]
+fn a_new_time_to_be_idle_holds_for_those_who_are() {
+    let (server, _directory) = server(&[]);
+    let mut idle = server.connect();
+    idle.ping();
+    server
+        .connect()
+        .send("CONFIG SET timeout 1\r\n")
+        .expect("+OK\r\n");
+    assert_eq!(idle.rest(), "");
+}
+
+#[test]
 fn a_password_is_asked_for() {
     let (server, _directory) = server(&["--requirepass", "s3cret"]);
     let mut wire = server.connect();

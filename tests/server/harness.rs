@@ -33,7 +33,10 @@ pub fn failure(arguments: &[&str]) -> String {
 /// A running server, killed when dropped.
 pub struct Server {
     pub child: Child,
+    /// The port of plain TCP, 0 if there is none.
     pub port: u16,
+    /// The port of TLS, 0 if there is none.
+    pub tls_port: u16,
     log: Receiver<String>,
     /// The line that said it was ready.
     pub ready: String,
@@ -64,16 +67,20 @@ impl Server {
         let mut server = Self {
             child,
             port: 0,
+            tls_port: 0,
             log,
             ready: String::new(),
         };
         server.ready = server.wait_for_log("ready");
-        let behind = server.ready.split(r#"addresses="127.0.0.1:"#).nth(1);
-        let digits = behind.and_then(|text| text.split(['"', ',']).next());
-        server.port = digits
-            .and_then(|text| text.parse().ok())
-            .expect("a port in the line");
+        server.port = server.port_behind(r#" addresses="127.0.0.1:"#);
+        server.tls_port = server.port_behind(r#" tls="127.0.0.1:"#);
         server
+    }
+
+    fn port_behind(&self, name: &str) -> u16 {
+        let behind = self.ready.split(name).nth(1);
+        let digits = behind.and_then(|text| text.split(['"', ',']).next());
+        digits.map_or(0, |digits| digits.parse().expect("a port"))
     }
 
     /// The next line of the log that holds `text`.
@@ -132,9 +139,16 @@ impl Drop for Server {
 }
 
 /// A connection that sends and expects exact bytes.
-pub struct Wire(pub TcpStream);
+pub struct Wire<S = TcpStream>(pub S);
 
 impl Wire {
+    pub fn close_sending(&mut self) -> &mut Self {
+        self.0.shutdown(Shutdown::Write).expect("is open");
+        self
+    }
+}
+
+impl<S: Read + Write> Wire<S> {
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
         self.0.write_all(bytes.as_ref()).expect("sends");
         self
@@ -164,16 +178,23 @@ impl Wire {
         String::from_utf8(line).expect("text")
     }
 
+    /// The next lines.
+    pub fn lines(&mut self, count: usize) -> Vec<String> {
+        (0..count).map(|_| self.line()).collect()
+    }
+
+    /// The next bytes, as a text.
+    pub fn take(&mut self, length: usize) -> String {
+        let mut bytes = vec![0; length];
+        self.0.read_exact(&mut bytes).expect("a reply");
+        String::from_utf8(bytes).expect("text")
+    }
+
     /// All that still comes before the server closes.
     pub fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         self.0.read_to_end(&mut rest).expect("an orderly end");
         rest.escape_ascii().to_string()
-    }
-
-    pub fn close_sending(&mut self) -> &mut Self {
-        self.0.shutdown(Shutdown::Write).expect("is open");
-        self
     }
 
     pub fn ping(&mut self) -> &mut Self {

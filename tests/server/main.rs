@@ -2,12 +2,20 @@
 //!
 //! Nothing here sleeps: tests wait for a line of the log, a reply, the end of a stream or of a process.
 
+mod authority;
+mod config;
 mod connections;
 mod harness;
+mod journal;
 mod limits;
+mod memory;
 mod monitor;
 mod pubsub;
+mod signals;
 mod start;
 mod stop;
+mod tls;
 mod tools;
+mod unix_socket;
+mod users;
 mod waiting;

@@ -41,11 +41,8 @@ fn flags_come_from_the_environment_too() {
         .output()
         .unwrap();
     assert_eq!(bad.status.code(), Some(1));
-    assert!(
-        String::from_utf8(bad.stderr)
-            .unwrap()
-            .contains("--maxclients")
-    );
+    let line = String::from_utf8(bad.stderr).unwrap();
+    assert!(line.contains("TOLLGATE_MAXCLIENTS (--maxclients"), "{line}");
 
     let directory = tempfile::tempdir().unwrap();
     let mut command = tollgate(&["--port", "0"]);

@@ -29,7 +29,7 @@ fn a_signal_saves_and_exits_with_0() {
 #[test]
 fn no_snapshot_is_written_when_they_are_off() {
     let directory = tempfile::tempdir().unwrap();
-    let mut server = Server::start(directory.path(), &["--save", ""]);
+    let mut server = Server::start(directory.path(), &["--save", "", "--journal", "no"]);
     server.connect().send(DEBT).expect(":0\r\n");
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(0));
@@ -41,7 +41,7 @@ fn shutdown_ends_the_process() {
     let directory = tempfile::tempdir().unwrap();
     let snapshot = directory.path().join("tollgate.snapshot");
     for (command, saved) in [("SHUTDOWN NOSAVE", false), ("SHUTDOWN", true)] {
-        let mut server = Server::start(directory.path(), &[]);
+        let mut server = Server::start(directory.path(), &["--journal", "no"]);
         let (mut wire, mut other) = (server.connect(), server.connect());
         other.ping();
         wire.send(DEBT)
@@ -66,7 +66,7 @@ fn a_shutdown_that_cannot_save_does_not_happen() {
     let mut server = Server::start(&inner, &[]);
     let mut wire = server.connect();
     wire.send(DEBT).expect(":0\r\n");
-    std::fs::remove_dir(&inner).unwrap();
+    std::fs::remove_dir_all(&inner).unwrap();
     wire.send("SHUTDOWN\r\n")
         .expect("-ERR Errors trying to SHUTDOWN. Check logs.\r\n")
         .ping();
@@ -129,7 +129,7 @@ fn a_forced_shutdown_happens_without_a_snapshot() {
     let mut server = Server::start(&inner, &[]);
     let mut wire = server.connect();
     wire.ping();
-    std::fs::remove_dir(&inner).unwrap();
+    std::fs::remove_dir_all(&inner).unwrap();
     wire.send("SHUTDOWN FORCE\r\n");
     assert_eq!(wire.rest(), "");
     assert_eq!(server.wait().code(), Some(0));

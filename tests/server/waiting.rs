@@ -10,7 +10,7 @@ fn server(arguments: &[&str]) -> (Server, tempfile::TempDir) {
 }
 
 /// Returns once so many wait.
-fn wait_for(boss: &mut Wire, count: usize) {
+pub fn wait_for(boss: &mut Wire, count: usize) {
     let expected = format!("blocked_clients:{count}");
     let mut found = String::new();
     while found != expected {

@@ -5,12 +5,15 @@ use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Run, Spec};
+use crate::command::spec::{
+    Argument, ArgumentKind, Arity, Flags, Group, KeyUse, Keys, Run, Spec, Uses,
+};
 use crate::plain::hash::{self, Hash};
 use crate::plain::{PlainError, Text};
 use crate::protocol::{Arguments, Reply};
 
 const WRITE: Flags = Flags::WRITE.and(Flags::FAST);
+const ADDS: Flags = WRITE.and(Flags::DENYOOM);
 const READ: Flags = Flags::READONLY.and(Flags::FAST);
 
 const FIELD: Argument = Argument::string("field");
@@ -26,7 +29,8 @@ pub const HSET: Spec = Spec {
     summary: "Set fields of a hash",
     arguments: &[Argument::key("key"), PAIRS],
     reply: "How many of the fields are new.",
-    ..row("HSET", WRITE, Arity::at_least(4), |context, arguments| {
+    uses: Uses::Each(&[KeyUse::UPDATE]),
+    ..row("HSET", ADDS, Arity::at_least(4), |context, arguments| {
         let added = set(context, arguments, "hset")?;
         context.reply.integer(added as i64);
         Ok(())
@@ -38,7 +42,8 @@ pub const HMSET: Spec = Spec {
     summary: "Set fields of a hash, as HSET",
     arguments: &[Argument::key("key"), PAIRS],
     reply: "OK.",
-    ..row("HMSET", WRITE, Arity::at_least(4), |context, arguments| {
+    uses: Uses::Each(&[KeyUse::UPDATE]),
+    ..row("HMSET", ADDS, Arity::at_least(4), |context, arguments| {
         set(context, arguments, "hmset")?;
         context.reply.ok();
         Ok(())
@@ -107,6 +112,7 @@ pub const HLEN: Spec = Spec {
     summary: "Count the fields of a hash",
     arguments: &[Argument::key("key")],
     reply: "How many there are; 0 for a key that does not exist.",
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..row("HLEN", READ, Arity::exactly(2), |context, arguments| {
         read(context, arguments, |hash, reply| {
             reply.integer(hash.map_or(0, Hash::len) as i64)
@@ -119,6 +125,7 @@ pub const HEXISTS: Spec = Spec {
     summary: "Say whether a hash has a field",
     arguments: &[Argument::key("key"), FIELD],
     reply: "1 or 0.",
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..row("HEXISTS", READ, Arity::exactly(3), |context, arguments| {
         let field = arguments.get(2).unwrap_or_default();
         read(context, arguments, |hash, reply| {
@@ -133,6 +140,7 @@ pub const HDEL: Spec = Spec {
     summary: "Remove fields of a hash",
     arguments: &[Argument::key("key"), FIELDS],
     reply: "How many were there.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row("HDEL", WRITE, Arity::at_least(3), |context, arguments| {
         let key = arguments.get(1).unwrap_or_default();
         let removed = change(context, key, |slot| {
@@ -154,7 +162,7 @@ pub const HINCRBY: Spec = Spec {
     summary: "Add to a field of a hash",
     arguments: &[Argument::key("key"), FIELD, Argument::integer("increment")],
     reply: "The sum.",
-    ..row("HINCRBY", WRITE, Arity::exactly(4), |context, arguments| {
+    ..row("HINCRBY", ADDS, Arity::exactly(4), |context, arguments| {
         let by = number::required(arguments.get(3).unwrap_or_default())?;
         let (key, field) = (
             arguments.get(1).unwrap_or_default(),

@@ -4,12 +4,13 @@ use super::change;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
-use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Run, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Run, Spec, Uses};
 use crate::plain::list::{self, List};
 use crate::plain::{PlainError, Text};
 use crate::protocol::{Arguments, Reply};
 
 const WRITE: Flags = Flags::WRITE.and(Flags::FAST);
+const ADDS: Flags = WRITE.and(Flags::DENYOOM);
 const READ: Flags = Flags::READONLY.and(Flags::FAST);
 
 const ELEMENTS: Argument = Argument::string("element").multiple();
@@ -24,7 +25,8 @@ pub const LPUSH: Spec = Spec {
     summary: "Put elements at the head of a list, one after another",
     arguments: &[Argument::key("key"), ELEMENTS],
     reply: "How many elements the list has now.",
-    ..row("LPUSH", WRITE, Arity::at_least(3), |context, arguments| {
+    uses: Uses::Each(&[KeyUse::INSERT]),
+    ..row("LPUSH", ADDS, Arity::at_least(3), |context, arguments| {
         push(context, arguments, List::push_front)
     })
 };
@@ -34,7 +36,8 @@ pub const RPUSH: Spec = Spec {
     summary: "Put elements at the end of a list, one after another",
     arguments: &[Argument::key("key"), ELEMENTS],
     reply: "How many elements the list has now.",
-    ..row("RPUSH", WRITE, Arity::at_least(3), |context, arguments| {
+    uses: Uses::Each(&[KeyUse::INSERT]),
+    ..row("RPUSH", ADDS, Arity::at_least(3), |context, arguments| {
         push(context, arguments, List::push_back)
     })
 };
@@ -44,6 +47,7 @@ pub const LLEN: Spec = Spec {
     summary: "Count the elements of a list",
     arguments: &[Argument::key("key")],
     reply: "How many there are; 0 for a key that does not exist.",
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..row("LLEN", READ, Arity::exactly(2), |context, arguments| {
         read(context, arguments, |list, reply| {
             reply.integer(list.map_or(0, List::len) as i64);
@@ -106,6 +110,7 @@ pub const LTRIM: Spec = Spec {
     summary: "Keep the elements of a list from one place to another",
     arguments: RANGE,
     reply: "OK.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row(
         "LTRIM",
         Flags::WRITE,

@@ -5,13 +5,16 @@ use super::sorted_set_range::scores;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Run, Spec};
+use crate::command::spec::{
+    Argument, ArgumentKind, Arity, Flags, Group, KeyUse, Keys, Run, Spec, Uses,
+};
 use crate::plain::sorted_set::{self, Score, SortedSet};
 use crate::protocol::{Arguments, Reply};
 
 pub use super::sorted_set_range::{ZCOUNT, ZRANGE, ZRANGEBYSCORE, ZREVRANGE, ZREVRANGEBYSCORE};
 
 const WRITE: Flags = Flags::WRITE.and(Flags::FAST);
+const ADDS: Flags = WRITE.and(Flags::DENYOOM);
 const READ: Flags = Flags::READONLY.and(Flags::FAST);
 
 const MEMBER: Argument = Argument::string("member");
@@ -40,7 +43,8 @@ pub const ZADD: Spec = Spec {
         .multiple(),
     ],
     reply: "How many members are new, with `CH` how many are new or have another score. With `INCR` the new score, nil if the options kept it.",
-    ..row("ZADD", WRITE, Arity::at_least(4), add)
+    uses: Uses::Each(&[KeyUse::UPDATE]),
+    ..row("ZADD", ADDS, Arity::at_least(4), add)
 };
 
 /// The row of ZINCRBY.
@@ -52,7 +56,7 @@ pub const ZINCRBY: Spec = Spec {
         MEMBER,
     ],
     reply: "The new score.",
-    ..row("ZINCRBY", WRITE, Arity::exactly(4), |context, arguments| {
+    ..row("ZINCRBY", ADDS, Arity::exactly(4), |context, arguments| {
         let by = float(arguments.get(2).unwrap_or_default())?;
         let (key, member) = (
             arguments.get(1).unwrap_or_default(),
@@ -73,6 +77,7 @@ pub const ZREM: Spec = Spec {
     summary: "Remove members of a sorted set",
     arguments: &[Argument::key("key"), Argument::string("member").multiple()],
     reply: "How many were there.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row("ZREM", WRITE, Arity::at_least(3), |context, arguments| {
         let removed = change(context, arguments.get(1).unwrap_or_default(), |slot| {
             sorted_set::change(slot, |set| {
@@ -93,6 +98,7 @@ pub const ZCARD: Spec = Spec {
     summary: "Count the members of a sorted set",
     arguments: &[Argument::key("key")],
     reply: "How many there are; 0 for a key that does not exist.",
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..row("ZCARD", READ, Arity::exactly(2), |context, arguments| {
         read(context, arguments, |set, reply| {
             reply.integer(set.map_or(0, SortedSet::len) as i64)
@@ -122,6 +128,7 @@ pub const ZREMRANGEBYSCORE: Spec = Spec {
         Argument::new("max", ArgumentKind::Double),
     ],
     reply: "How many were removed.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row(
         "ZREMRANGEBYSCORE",
         Flags::WRITE,
@@ -149,6 +156,7 @@ pub const ZREMRANGEBYRANK: Spec = Spec {
         Argument::integer("stop"),
     ],
     reply: "How many were removed.",
+    uses: Uses::Each(&[KeyUse::TRIM]),
     ..row(
         "ZREMRANGEBYRANK",
         Flags::WRITE,

@@ -57,7 +57,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     }
     // Nothing has changed so far: a HELLO is refused whole.
     if let Some((user, password)) = login {
-        auth::check(&context.shared.settings, user, password)?;
+        auth::log_in(context, arguments, user, password)?;
     } else if !context.connection.authenticated {
         return Err(Error::redis(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
@@ -67,7 +67,6 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         speak(context, protocol);
     }
     let connection = &mut *context.connection;
-    connection.authenticated = true;
     if let Some(name) = name {
         connection.client.labels.write().name = name.to_vec();
     }

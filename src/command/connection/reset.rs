@@ -47,7 +47,9 @@ fn reset(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
     connection.database = 0;
     connection.set_protocol(Protocol::Resp2);
     connection.replies = Replies::On;
-    connection.authenticated = !context.shared.settings.requires_password();
+    let acl = &context.shared.acl;
+    connection.become_user(acl.nobody());
+    connection.authenticated = !acl.requires_login();
     let mut labels = connection.client.labels.write();
     // What the library says of itself stays true.
     labels.name.clear();

@@ -1,6 +1,7 @@
 //! What the server remembers of one connection between two commands.
 
 use super::bound::BoundLeases;
+use crate::acl::Login;
 use crate::clients::Client;
 use crate::command::spec::Spec;
 use crate::core::units::Timestamp;
@@ -20,6 +21,10 @@ pub struct Connection {
     pub protocol: Protocol,
     /// It may run commands.
     pub authenticated: bool,
+    /// Who it is.
+    pub login: Login,
+    /// Logins that have failed since the last that did not.
+    pub failed_logins: u32,
     /// It will be closed once the replies so far are out.
     pub closing: bool,
     /// What `CLIENT REPLY` asked for.
@@ -40,16 +45,20 @@ pub struct Connection {
     pub ran_until: Timestamp,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
+    /// A reply that goes out when the time of [`Pending::Delay`] is over.
+    held_back: Option<Vec<u8>>,
 }
 
 impl Connection {
     /// A connection that has said nothing yet.
-    pub fn new(client: Arc<Client>, authenticated: bool) -> Self {
+    pub fn new(client: Arc<Client>, login: Login, authenticated: bool) -> Self {
         Self {
             client,
             database: 0,
             protocol: Protocol::Resp2,
             authenticated,
+            login,
+            failed_logins: 0,
             closing: false,
             replies: Replies::On,
             reply_start: 0,
@@ -60,6 +69,7 @@ impl Connection {
             bound: BoundLeases::default(),
             ran_until: Timestamp::ZERO,
             pending: None,
+            held_back: None,
         }
     }
 
@@ -68,6 +78,24 @@ impl Connection {
         if let Some(lease) = self.client.granted_lease.lock().take() {
             self.bound.add(lease.database, &lease.key, lease.number);
         }
+    }
+
+    /// Is somebody else from here on.
+    pub fn become_user(&mut self, login: Login) {
+        *self.client.user.write() = login.name().clone();
+        self.login = login;
+    }
+
+    /// Takes the reply to the command that has just run out of the output, if it has to wait.
+    pub fn hold_reply_back(&mut self, output: &mut Vec<u8>) {
+        if let Some(Pending::Delay { .. }) = self.pending {
+            self.held_back = Some(output.split_off(self.reply_start));
+        }
+    }
+
+    /// The reply that had to wait.
+    pub fn take_held_back(&mut self) -> Option<Vec<u8>> {
+        self.held_back.take()
     }
 
     /// Answers in `protocol` from here on; messages are encoded in it too.
@@ -116,6 +144,15 @@ pub struct Transaction {
 pub enum Pending {
     /// Wait for the answer that others give ([`Client::answer`]), or until the client has gone.
     Answer,
+    /// Let so much time pass: the reply is ready, and goes out late.
+    Delay {
+        /// How long, in milliseconds.
+        ms: u64,
+    },
+    /// Read the file of users.
+    LoadUsers,
+    /// Write the users to their file.
+    SaveUsers,
     /// Write a snapshot.
     Save,
     /// End the process; `save` as asked for, `None`: if snapshots are on.

@@ -3,7 +3,7 @@
 use crate::command::access;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Spec, Uses};
 use crate::protocol::Arguments;
 
 /// The row of DEL.
@@ -13,6 +13,7 @@ pub const DEL: Spec = Spec {
     reply: "How many existed.",
     flags: Flags::WRITE,
     keys: Keys::ALL,
+    uses: Uses::Each(&[KeyUse::REMOVE]),
     ..Spec::new("DEL", Group::Generic, Arity::at_least(2), run)
 };
 
@@ -23,6 +24,7 @@ pub const UNLINK: Spec = Spec {
     reply: "How many existed.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ALL,
+    uses: Uses::Each(&[KeyUse::REMOVE]),
     ..Spec::new("UNLINK", Group::Generic, Arity::at_least(2), run)
 };
 

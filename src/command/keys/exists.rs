@@ -4,7 +4,7 @@
 
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Spec, Uses};
 use crate::protocol::Arguments;
 use crate::store::Value;
 
@@ -15,6 +15,7 @@ pub const EXISTS: Spec = Spec {
     reply: "How many exist; a key named twice counts twice.",
     flags: Flags::READONLY.and(Flags::FAST),
     keys: Keys::ALL,
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..Spec::new("EXISTS", Group::Generic, Arity::at_least(2), count)
 };
 
@@ -25,6 +26,7 @@ pub const TOUCH: Spec = Spec {
     reply: "How many exist; a key named twice counts twice.",
     flags: Flags::READONLY.and(Flags::FAST),
     keys: Keys::ALL,
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..Spec::new("TOUCH", Group::Generic, Arity::at_least(2), count)
 };
 
@@ -35,6 +37,7 @@ pub const TYPE: Spec = Spec {
     reply: "`ratelimit` for limits, `string` for a plain value, `none` for a key that does not exist.",
     flags: Flags::READONLY.and(Flags::FAST),
     keys: Keys::ONE,
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..Spec::new("TYPE", Group::Generic, Arity::exactly(2), kind)
 };
 

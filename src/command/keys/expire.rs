@@ -3,7 +3,9 @@
 use crate::command::context::Context;
 use crate::command::deadline::Unit;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Run, Spec};
+use crate::command::spec::{
+    Argument, ArgumentKind, Arity, Flags, Group, KeyUse, Keys, Run, Spec, Uses,
+};
 use crate::plain::Plain;
 use crate::plain::expiry::{self, Conditions};
 use crate::protocol::Arguments;
@@ -63,6 +65,7 @@ pub const PERSIST: Spec = Spec {
     reply: "1, or 0 if the key does not exist or stays anyway. A limit key goes by itself: an error.",
     flags: Flags::WRITE.and(Flags::FAST),
     keys: Keys::ONE,
+    uses: Uses::Each(&[KeyUse::UPDATE]),
     ..Spec::new("PERSIST", Group::Generic, Arity::exactly(2), persist)
 };
 
@@ -93,6 +96,7 @@ const fn row(
         reply: "1, or 0 if the key does not exist or a condition does not hold. A time that is past removes the key. A limit key goes by itself: an error.",
         flags: Flags::WRITE.and(Flags::FAST),
         keys: Keys::ONE,
+        uses: Uses::Each(&[KeyUse::UPDATE]),
         ..Spec::new(name, Group::Generic, Arity::at_least(3), run)
     }
 }

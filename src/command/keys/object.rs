@@ -1,9 +1,10 @@
 //! OBJECT: how a key is kept.
 
+use crate::acl::Categories;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::help;
-use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Run, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Run, Spec, Uses};
 use crate::protocol::Arguments;
 use crate::store::Value;
 
@@ -38,6 +39,7 @@ pub const SPEC: Spec = Spec {
         ),
         help::row("OBJECT|HELP", Group::Generic),
     ],
+    categories: Categories::NONE,
     ..Spec::new("OBJECT", Group::Generic, Arity::at_least(2), encoding)
 };
 
@@ -50,6 +52,7 @@ const fn row(name: &'static str, summary: &'static str, reply: &'static str, run
         reply,
         flags: Flags::READONLY,
         keys: Keys::SECOND,
+        uses: Uses::Each(&[KeyUse::LOOK]),
         ..Spec::new(name, Group::Generic, Arity::exactly(3), run)
     }
 }
@@ -87,7 +90,7 @@ fn idle_time(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), 
     refuse(
         context,
         arguments,
-        "ERR Nothing is evicted here, so the idle time of keys is not tracked.",
+        "ERR Nothing is evicted for being idle here, so the idle time of keys is not tracked.",
     )
 }
 

@@ -6,7 +6,7 @@
 use crate::command::arguments::check_key;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Run, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Run, Spec, Uses};
 use crate::plain::Plain;
 use crate::protocol::Arguments;
 
@@ -16,6 +16,7 @@ pub const RENAME: Spec = row(
     "Move a plain value to another name, in the place of what is there",
     "OK. A key that does not exist is an error, and so is a limit key.",
     Flags::WRITE,
+    &[KeyUse::TAKE_OUT, KeyUse::OVERWRITE],
     |context, arguments| {
         rename(context, arguments, true)?;
         context.reply.ok();
@@ -29,6 +30,7 @@ pub const RENAMENX: Spec = row(
     "Move a plain value to a name that does not exist",
     "1, or 0 if the new name exists. A key that does not exist is an error, and so is a limit key.",
     Flags::WRITE.and(Flags::FAST),
+    &[KeyUse::TAKE_OUT, KeyUse::CREATE],
     |context, arguments| {
         let moved = rename(context, arguments, false)?;
         context.reply.integer(i64::from(moved));
@@ -43,6 +45,7 @@ const fn row(
     summary: &'static str,
     reply: &'static str,
     flags: Flags,
+    uses: &'static [KeyUse],
     run: Run,
 ) -> Spec {
     Spec {
@@ -55,6 +58,7 @@ const fn row(
             last: 2,
             step: 1,
         },
+        uses: Uses::Each(uses),
         ..Spec::new(name, Group::Generic, Arity::exactly(3), run)
     }
 }
@@ -80,6 +84,7 @@ fn rename(
             Err(NO_SUCH_KEY)
         };
     }
+    let new = to;
     let move_value = |slots: &mut [Option<Plain>]| {
         let [from, to] = slots else {
             return Ok(false);
@@ -89,6 +94,7 @@ fn rename(
         }
         let free = overwrite || to.is_none();
         if free {
+            store.touched.moves_to(database, new);
             *to = from.take();
         }
         Ok(free)

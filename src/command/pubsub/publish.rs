@@ -3,7 +3,7 @@
 use super::{argument_name, check_name};
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
+use crate::command::spec::{Argument, Arity, Channels, Flags, Group, Spec};
 use crate::protocol::Arguments;
 use crate::pubsub::Kind;
 
@@ -18,6 +18,7 @@ pub const PUBLISH: Spec = Spec {
     ],
     reply: "To how many subscriptions it went, those to patterns included. Whoever published to itself gets the message behind this reply.",
     flags: FLAGS,
+    channels: Channels::First,
     ..Spec::new(
         "PUBLISH",
         Group::PubSub,
@@ -35,6 +36,7 @@ pub const SPUBLISH: Spec = Spec {
     ],
     reply: "To how many it went.",
     flags: FLAGS,
+    channels: Channels::First,
     ..Spec::new(
         "SPUBLISH",
         Group::PubSub,

@@ -1,9 +1,10 @@
 //! SUBSCRIBE and UNSUBSCRIBE, for channels, patterns and shard channels.
 
 use super::{argument_name, refusal, write_messages};
+use crate::command::acl::check;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Run, Spec};
+use crate::command::spec::{Argument, ArgumentKind, Arity, Channels, Flags, Group, Run, Spec};
 use crate::protocol::Arguments;
 use crate::pubsub::Kind;
 
@@ -37,6 +38,7 @@ const fn unsubscribes(name: &'static str, run: Run) -> Spec {
 pub const SUBSCRIBE: Spec = Spec {
     summary: "Listen to channels",
     arguments: &[NAMES[0]],
+    channels: Channels::All,
     ..subscribes("SUBSCRIBE", |context, arguments| {
         subscribe(context, arguments, Kind::Channel)
     })
@@ -46,6 +48,7 @@ pub const SUBSCRIBE: Spec = Spec {
 pub const PSUBSCRIBE: Spec = Spec {
     summary: "Listen to the channels whose names match a pattern",
     arguments: &[NAMES[1]],
+    channels: Channels::Patterns,
     ..subscribes("PSUBSCRIBE", |context, arguments| {
         subscribe(context, arguments, Kind::Pattern)
     })
@@ -55,6 +58,7 @@ pub const PSUBSCRIBE: Spec = Spec {
 pub const SSUBSCRIBE: Spec = Spec {
     summary: "Listen to shard channels",
     arguments: &[NAMES[2]],
+    channels: Channels::All,
     ..subscribes("SSUBSCRIBE", |context, arguments| {
         if context.connection.executing {
             return Err(Error::redis(
@@ -98,6 +102,8 @@ fn subscribe(context: &mut Context<'_>, arguments: Arguments<'_>, kind: Kind) ->
     changes
         .check(&context.connection.subscriptions, kind, names.iter())
         .map_err(|refused| refusal(kind, refused))?;
+    // Whoever takes a permission away looks through the subscriptions afterwards.
+    check::check_again(context, arguments, &[])?;
     write_messages(context);
     let word = match kind {
         Kind::Channel => "subscribe",

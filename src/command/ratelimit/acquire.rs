@@ -31,7 +31,7 @@ pub const SPEC: Spec = Spec {
         rules::INFO,
     ],
     reply: "Milliseconds waited, when the slot has come: go now. -1 at once if it would be later than `max_wait` from now, or then if that shows later; -2 if the cost is above the capacity. -1 and -2 spend nothing. With `TICKET` an array of that and the ticket (0 when refused), with `LEASES` of that, the ticket if there is one, and the lease (0 when refused); with `INFO` a map. Inside MULTI it does not wait: what cannot go at once is -1.",
-    flags: Flags::WRITE.and(Flags::BLOCKING),
+    flags: Flags::BOOKS.and(Flags::BLOCKING),
     keys: Keys::Found(rules::keys_of_waiting),
     ..Spec::new("RL.ACQUIRE", Group::RateLimit, Arity::at_least(5), run)
 };
@@ -48,6 +48,9 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         decide::count(context, mode, &outcome);
         outcome.write_wait(&mut context.reply, &call);
         return Ok(());
+    }
+    if context.is_full {
+        return Err(Error::OUT_OF_MEMORY);
     }
     let wish = wish(context, arguments, &call);
     match context.shared.waiters.arrive(context, wish, arguments)? {

@@ -28,7 +28,7 @@ pub const SPEC: Spec = Spec {
         rules::ID,
     ],
     reply: "Milliseconds that a next cost of 1 would wait.",
-    flags: Flags::WRITE.and(Flags::FAST),
+    flags: Flags::BOOKS.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("RL.CHARGE", Group::RateLimit, Arity::at_least(5), run)
 };
@@ -64,7 +64,10 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             return Ok((Wait::from_ns(u128::from(slot.since(now))), false));
         }
         let entry = &mut keys.kept()[0];
-        let wait = charge(entry, &rule, now, context.shared.settings.max_bookings())?;
+        if context.is_full && id.is_some() {
+            return Err(Error::OUT_OF_MEMORY);
+        }
+        let wait = charge(context, entry, &rule)?;
         if let Some(id) = id {
             let slot = now.after_ns(u64::try_from(wait.ceil_ns()).unwrap_or(u64::MAX));
             replay::keep(
@@ -91,15 +94,14 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
 }
 
 /// Charges a key and says what a next cost of 1 would wait.
-fn charge(
-    entry: &mut Entry,
-    rule: &Rule<'_>,
-    now: Timestamp,
-    bookings_max: usize,
-) -> Result<Wait, Error> {
-    let asks = [rule.ask()];
+fn charge(context: &Context<'_>, entry: &mut Entry, rule: &Rule<'_>) -> Result<Wait, Error> {
+    let (asks, now) = ([rule.ask()], context.now);
+    let bookings_max = context.shared.settings.max_bookings();
     let mut joint = Joint::new([&mut *entry], &asks, now, bookings_max)?;
     joint.charge()?;
+    if context.is_full && joint.grows() {
+        return Err(Error::OUT_OF_MEMORY);
+    }
     let standings = joint.standings();
     if !standings
         .iter()

@@ -24,7 +24,7 @@ pub const CL_THROTTLE: Spec = Spec {
     summary: "Take from a GCRA, as redis-cell and Dragonfly do",
     arguments: &[Argument::key("key"), MAX_BURST, COUNT, PERIOD, QUANTITY],
     reply: "Five integers: limited (0 or 1), max_burst + 1, remaining, retry_after and reset_after in seconds; retry_after is -1 when allowed or never. A quantity of 0 only looks.",
-    flags: Flags::WRITE.and(Flags::FAST),
+    flags: Flags::BOOKS.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new(
         "CL.THROTTLE",
@@ -63,7 +63,7 @@ pub const GCRA: Spec = Spec {
         Argument::integer("tokens").token("TOKENS").optional(),
     ],
     reply: "As `CL.THROTTLE`; the period may be a decimal, and TOKENS 0 only looks.",
-    flags: Flags::WRITE.and(Flags::FAST),
+    flags: Flags::BOOKS.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("GCRA", Group::RateLimit, Arity::between(5, 7), gcra)
 };
@@ -95,6 +95,9 @@ fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Resul
         let spends = allowed && cost > 0;
         if spends {
             draft.book(cost)?;
+            if context.is_full && draft.grows() {
+                return Err(Error::OUT_OF_MEMORY);
+            }
             if let Some(kept) = keys.kept {
                 let mut draft = kept[0].draft(&limit, now)?;
                 draft.book(cost)?;

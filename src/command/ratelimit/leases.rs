@@ -21,7 +21,7 @@ use crate::waiting::{self, Holder, Want, Wish};
 use smallvec::SmallVec;
 
 const FLAGS: Flags = Flags::WRITE.and(Flags::FAST);
-const WAITS: Flags = Flags::WRITE.and(Flags::BLOCKING);
+const WAITS: Flags = Flags::BOOKS.and(Flags::BLOCKING);
 const LEASE_NUMBER: Argument = Argument::integer("lease");
 const TTL: Argument = Argument::string("ttl");
 
@@ -123,6 +123,7 @@ struct Request<'a> {
     options: Options<'a>,
     /// The connection with which the lease goes; 0 for none.
     bound_to: u64,
+    is_full: bool,
     now: Timestamp,
 }
 
@@ -144,6 +145,7 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
         limit,
         bound_to: if options.bound { client } else { 0 },
         options,
+        is_full: context.is_full,
         now,
     };
     let waits = request.options.wait > Span::ZERO && !connection.executing;
@@ -153,6 +155,9 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
         if let Some(Some(granted)) = granted {
             reply(context, key, Some(&granted));
             return Ok(());
+        }
+        if request.is_full {
+            return Err(Error::OUT_OF_MEMORY);
         }
         match (context.shared.waiters).arrive(context, request.wish(context), arguments)? {
             Arrival::Waits => {
@@ -205,6 +210,9 @@ impl Request<'_> {
         let mut draft = keys.seen[0].draft(&limit, now)?;
         if !draft.earliest(1).is_now() {
             return Ok(None);
+        }
+        if self.is_full {
+            return Err(Error::OUT_OF_MEMORY);
         }
         let lease = Lease {
             owner: self.options.owner.map(Box::from),

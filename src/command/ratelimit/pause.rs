@@ -30,7 +30,7 @@ pub const SPEC: Spec = Spec {
         .optional(),
     ],
     reply: "Milliseconds left of the pause in force, which a shorter one leaves alone unless `FORCE` is given. When it ends a bucket holds at most one permit; `KEEP` leaves it the burst it would have had. With `SLOW` its rate is then multiplied by `factor` and climbs back in eight equal steps over `recover`. A pause that changed is told on `__rl@<db>__:pause`.",
-    flags: Flags::WRITE.and(Flags::FAST),
+    flags: Flags::BOOKS.and(Flags::FAST),
     keys: Keys::ONE,
     ..Spec::new("RL.PAUSE", Group::RateLimit, Arity::between(3, 8), run)
 };
@@ -53,6 +53,9 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let (database, now) = (context.connection.database, context.now);
     let left = access::change(&*context, &[key], |mut keys| {
         let entry = &mut keys.kept()[0];
+        if context.is_full && entry.is_absent() {
+            return Err(Error::OUT_OF_MEMORY);
+        }
         let before = entry.paused(now);
         let left = entry.pause_then_slow(span, keep, force, slow, now);
         records.overtake(&entry.tickets_ahead(now));

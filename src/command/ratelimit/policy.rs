@@ -2,12 +2,13 @@
 
 use crate::command::access;
 use crate::command::arguments::Cursor;
-use crate::command::context::Context;
+use crate::command::context::{Context, Shared};
 use crate::command::error::Error;
 use crate::command::limits::{LIMIT, Term, limit};
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
 use crate::core::entry::LIMITS_MAX;
 use crate::core::limit::Limit;
+use crate::core::units::Timestamp;
 use crate::events;
 use crate::protocol::Arguments;
 use crate::store::{POLICY_NAME_BYTES_MAX, PolicyLimits};
@@ -30,7 +31,7 @@ pub const SPEC: Spec = Spec {
                     .multiple(),
             ],
             reply: "OK. Keys follow on their next call, by the rules for changed parameters. It is told on `__rl@<db>__:policy`.",
-            flags: Flags::WRITE.and(Flags::ADMIN),
+            flags: Flags::WRITE.and(Flags::ADMIN).and(Flags::DENYOOM),
             ..Spec::new("RL.POLICY|SET", Group::RateLimit, Arity::at_least(5), set)
         },
         Spec {
@@ -71,6 +72,25 @@ fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     events::policy(&context.shared.hub, context.connection.database, name);
     context.reply.ok();
     Ok(())
+}
+
+/// Stores policies that were read from a file, in place of those of the same names; how many are other than they were,
+/// which is told as if they were set on database 0. All are stored, or none, since there would be too many: then `None`.
+pub fn set_all(shared: &Shared, read: Vec<(Vec<u8>, PolicyLimits)>, now: Timestamp) -> Option<u64> {
+    let policies = &shared.store.policies;
+    let new = read.iter().map(|(name, _)| name.as_slice());
+    if !policies.has_room_for(new) {
+        return None;
+    }
+    let mut changed = 0;
+    for (name, limits) in read {
+        if policies.limits(&name).as_ref() != Some(&limits) {
+            access::set_policy(shared, &name, limits, now);
+            events::policy(&shared.hub, 0, &name);
+            changed += 1;
+        }
+    }
+    Some(changed)
 }
 
 /// Reads `<limit> [AND <limit>]...` to the end.

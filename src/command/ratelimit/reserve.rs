@@ -23,7 +23,7 @@ pub const SPEC: Spec = Spec {
         rules::INFO,
     ],
     reply: "Milliseconds to wait (0: go now); -1 if the slot would be later than `max_wait` from now; -2 if the cost is above the capacity. -1 and -2 save nothing. With `TICKET` an array of that and the ticket (0 when refused), with `LEASES` of that, the ticket if there is one, and the lease (0 when refused); with `INFO` a map.",
-    flags: Flags::WRITE.and(Flags::FAST),
+    flags: Flags::BOOKS.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_waiting),
     ..Spec::new("RL.RESERVE", Group::RateLimit, Arity::at_least(5), run)
 };

@@ -22,7 +22,7 @@ pub const SPEC: Spec = Spec {
         rules::INFO,
     ],
     reply: "Five integers: limited (0 or 1), capacity, remaining, retry_after_ms (-1 when allowed, -2 when it never can be), reset_after_ms; of several rules, those of the rule that binds. With `TICKET` another, the ticket, and with `LEASES` one more, the lease (0 when refused); with `INFO` a map.",
-    flags: Flags::WRITE.and(Flags::FAST),
+    flags: Flags::BOOKS.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_immediate),
     ..Spec::new("RL.TAKE", Group::RateLimit, Arity::at_least(4), run)
 };

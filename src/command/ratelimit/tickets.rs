@@ -1,6 +1,7 @@
 //! `RL.CONFIRM`, `RL.CANCEL`, `RL.SETTLE`: what may still be done with a ticket.
 
 use crate::command::access;
+use crate::command::acl::check;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -339,6 +340,7 @@ fn with_ticket<R>(
         return Ok(None);
     };
     let keys: SmallVec<[&[u8]; 4]> = found.parts.iter().map(|part| part.key.as_bytes()).collect();
+    check::check_again(context, arguments, &keys)?;
     access::change(context, &keys, |keys| {
         // Once more under the locks: another call may have used it up meanwhile. Its keys never change.
         match store.records.ticket(database, key, number, now) {

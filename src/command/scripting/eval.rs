@@ -4,6 +4,7 @@ use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Run, Spec};
+use crate::plain::Plain;
 use crate::protocol::{Arguments, Reply};
 use crate::script::{Answer, Call, Digest, Failure, Script};
 use crate::store::KEY_BYTES_MAX;
@@ -50,6 +51,10 @@ pub const EVALSHA: Spec = row(
 /// Most keys of one call: what the largest known script takes several times over, and few enough to lock together.
 const KEYS_MAX: usize = 1_024;
 
+/// Most bytes of values that are copied to see whether a script leaves more: a fraction of a millisecond, during which
+/// their shards are locked. Of larger ones nothing more is let in while memory is full.
+const COPIED_BYTES_MAX: usize = 1024 * 1024;
+
 const fn row(
     name: &'static str,
     summary: &'static str,
@@ -60,7 +65,7 @@ const fn row(
         summary,
         arguments,
         reply: "What the script replies, type for type. There is no Lua: the text must be that of a known script, the white space at the beginning of its lines aside.",
-        flags: Flags::WRITE.and(Flags::NOSCRIPT),
+        flags: Flags::WRITE.and(Flags::NOSCRIPT).and(Flags::CHECKS_MEMORY),
         keys: Keys::Found(keys),
         ..Spec::new(name, Group::Scripting, Arity::at_least(3), run)
     }
@@ -113,17 +118,21 @@ fn run(
     }
     let rest: SmallVec<[&[u8]; 8]> = arguments.iter().skip(3 + count).collect();
     let (database, now) = (context.connection.database, context.now);
-    let answer = context
-        .shared
-        .store
-        .with_plains(database, &keys, now, |slots| {
+    let (store, is_full) = (&context.shared.store, context.is_full);
+    let answer = store.with_plains(database, &keys, now, |slots| {
+        let run = |slots: &mut [Option<Plain>]| {
             (script.run)(&mut Call {
                 slots,
                 places: &places,
                 arguments: &rest,
                 now,
             })
-        })?;
+        };
+        match is_full {
+            true => run_within(slots, run),
+            false => Ok(run(slots)),
+        }
+    })??;
     let answer = answer.map_err(|failure| match failure {
         Failure::Plain(error) => Error::Plain(error),
         Failure::Redis(text) => Error::Redis(text),
@@ -131,6 +140,28 @@ fn run(
     })?;
     write(&mut context.reply, &answer);
     Ok(())
+}
+
+/// Runs a script while memory is full: if it leaves more than there was, it has not run.
+fn run_within(
+    slots: &mut [Option<Plain>],
+    run: impl FnOnce(&mut [Option<Plain>]) -> Result<Answer, Failure>,
+) -> Result<Result<Answer, Failure>, Error> {
+    let bytes = |slot: &Option<Plain>| slot.as_ref().map(|plain| plain.data.heap_bytes());
+    if slots.iter().filter_map(bytes).sum::<usize>() > COPIED_BYTES_MAX {
+        return Err(Error::OUT_OF_MEMORY);
+    }
+    let before = slots.to_vec();
+    let answer = run(slots);
+    if slots
+        .iter()
+        .zip(&before)
+        .all(|(after, before)| bytes(after) <= bytes(before))
+    {
+        return Ok(answer);
+    }
+    slots.clone_from_slice(&before);
+    Err(Error::OUT_OF_MEMORY)
 }
 
 fn write(reply: &mut Reply<'_>, answer: &Answer) {

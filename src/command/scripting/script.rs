@@ -1,6 +1,7 @@
 //! SCRIPT: which scripts the server knows.
 
 use super::eval::unknown;
+use crate::acl::Categories;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::help;
@@ -19,6 +20,7 @@ pub const SPEC: Spec = Spec {
         KILL,
         help::row("SCRIPT|HELP", Group::Scripting),
     ],
+    categories: Categories::NONE,
     ..Spec::new("SCRIPT", Group::Scripting, Arity::at_least(2), load)
 };
 

@@ -66,16 +66,19 @@ const RESETSTAT: Spec = Spec {
 };
 
 const REWRITE: Spec = Spec {
-    summary: "Refuse to write the settings to a file, since there is none",
-    reply: "An error. What CONFIG SET changes is forgotten at the end.",
+    summary: "Refuse to write the settings to a file",
+    reply: "An error: the file is its owner's, comments and all. What CONFIG SET changes is forgotten at the end.",
     flags: FLAGS,
     ..Spec::new("CONFIG|REWRITE", Group::Server, Arity::exactly(2), rewrite)
 };
 
-fn rewrite(_: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
-    Err(Error::redis(
-        "ERR The server is running without a config file",
-    ))
+fn rewrite(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    Err(match context.shared.settings.config_file() {
+        "" => Error::redis("ERR The server is running without a config file"),
+        file => Error::redis(format!(
+            "ERR Tollgate does not write its config file; change {file} yourself"
+        )),
+    })
 }
 
 fn get(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
@@ -108,6 +111,11 @@ fn set(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     settings
         .set(&pairs)
         .map_err(|error| Error::redis(format!("ERR {error}")))?;
+    let mut names = pairs.iter().map(|(name, _)| name);
+    if names.any(|name| name.eq_ignore_ascii_case(b"requirepass")) {
+        let password = settings.requirepass();
+        context.shared.acl.set_default_password(password.reveal());
+    }
     context.reply.ok();
     Ok(())
 }
@@ -117,6 +125,8 @@ fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), E
     context.shared.metrics.add(&context.tally.take());
     context.shared.metrics.reset();
     context.shared.store.counts.reset_lapsed_leases();
+    context.shared.acl.log.lock().reset_counts();
+    context.shared.store.counts.reset_evicted_keys();
     context.reply.ok();
     Ok(())
 }

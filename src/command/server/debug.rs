@@ -21,6 +21,7 @@ pub const SPEC: Spec = Spec {
     summary: "Look at the clock of tests, or move it",
     reply: "Depends on the subcommand.",
     subcommands: &[CLOCK, help::row("DEBUG|HELP", Group::Server)],
+    flags: Flags::ADMIN.and(Flags::NOSCRIPT),
     ..Spec::new("DEBUG", Group::Server, Arity::at_least(2), clock)
 };
 

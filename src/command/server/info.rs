@@ -3,12 +3,15 @@
 //! Redis's names where the number is the same thing, and no line for what is not measured.
 
 mod counts;
+mod journal;
+mod memory;
 
 use super::{REDIS_VERSION, VERSION, process};
+use crate::acl::Reason;
 use crate::clients::Client;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Group, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, Spec};
 use crate::core::units::SECOND;
 use crate::protocol::Arguments;
 use crate::pubsub::Kind;
@@ -22,6 +25,7 @@ pub const SPEC: Spec = Spec {
     summary: "Tell how the server stands",
     arguments: &[Argument::string("section").optional().multiple()],
     reply: "Lines of `name:value` in sections: server, clients, memory, persistence, stats, ratelimit, replication, cpu, modules, commandstats, errorstats, latencystats, cluster, keyspace. Those named; without a name, and under `default`, all but commandstats and latencystats; under `all` and `everything` all.",
+    flags: Flags::DANGEROUS,
     ..Spec::new("INFO", Group::Server, Arity::at_least(1), run)
 };
 
@@ -52,7 +56,7 @@ const fn on_request(name: &'static str, write: fn(&mut Lines, &Context<'_>)) -> 
 const SECTIONS: [Section; 14] = [
     section("Server", server),
     section("Clients", clients),
-    section("Memory", memory),
+    section("Memory", memory::section),
     section("Persistence", persistence),
     section("Stats", statistics),
     section("Ratelimit", rate_limit),
@@ -123,6 +127,7 @@ fn server(lines: &mut Lines, context: &Context<'_>) {
         "system"
     };
     lines.line("clock", clock);
+    lines.line("config_file", shared.settings.config_file());
 }
 
 fn clients(lines: &mut Lines, context: &Context<'_>) {
@@ -140,27 +145,6 @@ fn clients(lines: &mut Lines, context: &Context<'_>) {
     lines.line("pubsub_clients", subscribed.count());
     lines.line("watching_clients", watchers);
     lines.line("total_watched_keys", watched);
-}
-
-/// There is no allocator of our own that counts: `used_memory` is what is resident, like `used_memory_rss`.
-fn memory(lines: &mut Lines, _: &Context<'_>) {
-    let mut both = |name: &str, bytes: u64| {
-        lines.line(name, bytes);
-        lines.line(&format!("{name}_human"), process::human(bytes));
-    };
-    if let Some(bytes) = process::resident_bytes() {
-        both("used_memory", bytes);
-        both("used_memory_rss", bytes);
-    }
-    if let Some(bytes) = process::resident_bytes_peak() {
-        both("used_memory_peak", bytes);
-    }
-    if let Some(bytes) = process::system_bytes() {
-        both("total_system_memory", bytes);
-    }
-    lines.line("maxmemory", 0);
-    lines.line("maxmemory_human", "0B");
-    lines.line("maxmemory_policy", "noeviction");
 }
 
 fn persistence(lines: &mut Lines, context: &Context<'_>) {
@@ -192,6 +176,7 @@ fn persistence(lines: &mut Lines, context: &Context<'_>) {
         lines.line("rdb_last_bgsave_error", error.escape_debug());
     }
     lines.line("aof_enabled", 0);
+    journal::write(lines, context);
 }
 
 fn statistics(lines: &mut Lines, context: &Context<'_>) {
@@ -203,7 +188,7 @@ fn statistics(lines: &mut Lines, context: &Context<'_>) {
     lines.line("total_net_output_bytes", totals.sent_bytes);
     lines.line("rejected_connections", totals.rejected_connections);
     lines.line("expired_keys", totals.forgotten_keys);
-    lines.line("evicted_keys", 0);
+    lines.line("evicted_keys", context.shared.store.counts.evicted_keys());
     let hub = &context.shared.hub;
     lines.line("pubsub_channels", hub.count(Kind::Channel));
     lines.line("pubsub_patterns", hub.count(Kind::Pattern));
@@ -211,6 +196,10 @@ fn statistics(lines: &mut Lines, context: &Context<'_>) {
     let overruns = totals.overruns;
     lines.line("client_output_buffer_limit_disconnections", overruns);
     lines.line("total_error_replies", totals.errors);
+    let denied = context.shared.acl.log.lock();
+    for reason in Reason::ALL {
+        lines.line(reason.counter_name(), denied.count(reason));
+    }
 }
 
 fn rate_limit(lines: &mut Lines, context: &Context<'_>) {

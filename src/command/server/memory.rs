@@ -1,10 +1,11 @@
 //! MEMORY: what the server takes, and what a key takes.
 
-use super::process;
+use super::process::human;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::command::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Spec, Uses};
 use crate::command::{help, number};
+use crate::memory;
 use crate::protocol::Arguments;
 use crate::store::DATABASES_MAX;
 use std::fmt::Write as _;
@@ -33,12 +34,13 @@ const USAGE: Spec = Spec {
     reply: "Its place in the table, its name and what it holds, in bytes; what the allocator adds is left out. Nothing is sampled, so SAMPLES changes nothing. Nil for a key that does not exist.",
     flags: Flags::READONLY,
     keys: Keys::SECOND,
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..Spec::new("MEMORY|USAGE", Group::Server, Arity::at_least(3), usage)
 };
 
 const STATS: Spec = Spec {
     summary: "Show what memory is used for",
-    reply: "A map (in RESP2 a flat array), by Redis's names where they fit: `total.allocated` is what is resident, `overhead.hashtable.main` of a database what its tables take.",
+    reply: "A map (in RESP2 a flat array), by Redis's names where they fit: `total.allocated` is what is counted against `maxmemory`, `overhead.hashtable.main` of a database what its tables take.",
     ..Spec::new("MEMORY|STATS", Group::Server, Arity::exactly(2), stats)
 };
 
@@ -60,8 +62,8 @@ const MALLOC_STATS: Spec = Spec {
 };
 
 const PURGE: Spec = Spec {
-    summary: "Give freed memory back, which happens by itself",
-    reply: "OK. The tables of keys that have gone are given back by the sweep.",
+    summary: "Give what has been freed back to the system",
+    reply: "OK. Tables that became too large are given back by themselves; this is for small blocks, and holds others up for some milliseconds.",
     ..Spec::new("MEMORY|PURGE", Group::Server, Arity::exactly(2), purge)
 };
 
@@ -90,15 +92,16 @@ fn stats(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         .filter(|(_, _, table_bytes)| *table_bytes > 0)
         .collect();
     let keys: usize = databases.iter().map(|(_, keys, _)| keys).sum();
-    let resident = process::resident_bytes().unwrap_or(0);
-    let peak = process::resident_bytes_peak()
-        .unwrap_or(resident)
-        .max(resident);
+    let (used, peak) = (memory::used_bytes(), memory::peak_bytes());
+    let startup = memory::startup_bytes();
     // There is none of what the last six would take.
     let numbers = [
         ("peak.allocated", peak),
-        ("total.allocated", resident),
-        ("keys.count", keys as u64),
+        ("total.allocated", used),
+        ("startup.allocated", startup),
+        ("overhead.total", startup),
+        ("dataset.bytes", used.saturating_sub(startup)),
+        ("keys.count", keys),
         ("replication.backlog", 0),
         ("clients.slaves", 0),
         ("cluster.links", 0),
@@ -113,7 +116,7 @@ fn stats(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         reply.integer(value as i64);
     }
     reply.bulk(b"peak.percentage");
-    reply.double(resident as f64 / peak.max(1) as f64 * 100.0);
+    reply.double(used as f64 / peak.max(1) as f64 * 100.0);
     for (database, _, table_bytes) in databases {
         reply.bulk_display(format_args!("db.{database}"));
         reply.map(2);
@@ -126,23 +129,38 @@ fn stats(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
 }
 
 fn doctor(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
-    let resident = process::resident_bytes().unwrap_or(0);
-    let peak = process::resident_bytes_peak().unwrap_or(resident);
+    let shared = context.shared;
+    let (used, peak) = (memory::used_bytes() as u64, memory::peak_bytes() as u64);
     let keys: usize = (0..DATABASES_MAX)
-        .map(|database| context.shared.store.len(database))
+        .map(|database| shared.store.len(database))
         .sum();
     let mut text = String::new();
     // Writing to a text cannot fail.
     let _ = writeln!(
         text,
-        "{keys} keys, {} resident, {} at the peak.",
-        process::human(resident),
-        process::human(peak)
+        "{keys} keys, {} in use, {} at the peak, {} resident.",
+        human(used),
+        human(peak),
+        human(memory::resident_bytes().unwrap_or(0))
     );
-    if peak / 2 > resident {
-        text += "More than half of the peak has gone back to the system: many keys have gone since, or many connections.\n";
+    if peak / 2 > used {
+        text += "Less than half of the peak is in use: many keys have gone since, or many connections.\n";
     }
-    text += "Nothing is evicted. MEMORY USAGE <key> tells what one key takes.\n";
+    let _ = match shared.settings.maxmemory() as u64 {
+        0 => writeln!(text, "There is no bound: see CONFIG SET maxmemory."),
+        bound if used > bound => writeln!(
+            text,
+            "That is above maxmemory ({}): what needs more is refused with -OOM, and limits that are nearly full go.",
+            human(bound)
+        ),
+        bound => writeln!(
+            text,
+            "The bound is {}; {} keys had to go so far, all of them limits that were nearly full.",
+            human(bound),
+            shared.store.counts.evicted_keys()
+        ),
+    };
+    text += "MEMORY USAGE <key> tells what one key takes.\n";
     context.reply.verbatim("txt", text.as_bytes());
     Ok(())
 }
@@ -154,6 +172,7 @@ fn malloc_stats(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error
 }
 
 fn purge(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
+    memory::trim();
     context.reply.ok();
     Ok(())
 }

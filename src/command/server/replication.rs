@@ -1,5 +1,6 @@
 //! ROLE, WAIT, REPLICAOF, SLAVEOF, FAILOVER: as of a master that has no replicas, which this server always is.
 
+use crate::acl::Categories;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::number;
@@ -13,6 +14,7 @@ pub const ROLE: Spec = Spec {
     summary: "Tell the part that the server plays in replication",
     reply: "An array: `master`, 0, and an empty array, since there are no replicas.",
     flags: Flags::DANGEROUS.and(Flags::NOSCRIPT).and(Flags::FAST),
+    categories: Categories::ADMIN.and(Categories::DANGEROUS),
     ..Spec::new("ROLE", Group::Server, Arity::exactly(1), role)
 };
 
@@ -25,6 +27,7 @@ pub const WAIT: Spec = Spec {
     ],
     reply: "0, at once: no replica will come within the timeout.",
     flags: Flags::NOSCRIPT,
+    categories: Categories::CONNECTION,
     ..Spec::new("WAIT", Group::Generic, Arity::exactly(3), wait)
 };
 

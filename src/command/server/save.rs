@@ -1,5 +1,6 @@
 //! SAVE, BGSAVE, LASTSAVE: snapshots. The server writes them; these commands ask it to.
 
+use crate::acl::Categories;
 use crate::command::connection::Pending;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -28,6 +29,7 @@ pub const LASTSAVE: Spec = Spec {
     summary: "Tell when the last good snapshot was written",
     reply: "Seconds since the Unix epoch; the start of the server before the first.",
     flags: Flags::FAST,
+    categories: Categories::ADMIN.and(Categories::DANGEROUS),
     ..Spec::new("LASTSAVE", Group::Server, Arity::exactly(1), last_save)
 };
 

@@ -37,9 +37,15 @@ impl Flags {
     /// May wait for something.
     pub const BLOCKING: Self = Self(1 << 13);
 
-    const NAMES: [(Self, &'static str); 10] = [
+    /// May add to what is in memory: refused while that is full.
+    pub const DENYOOM: Self = Self(1 << 14);
+    /// Is told whether memory is full, runs all the same, and refuses by itself what would take more.
+    pub const CHECKS_MEMORY: Self = Self(1 << 15);
+
+    const NAMES: [(Self, &'static str); 11] = [
         (Self::WRITE, "write"),
         (Self::READONLY, "readonly"),
+        (Self::DENYOOM, "denyoom"),
         (Self::ADMIN, "admin"),
         (Self::PUBSUB, "pubsub"),
         (Self::NOSCRIPT, "noscript"),
@@ -49,6 +55,9 @@ impl Flags {
         (Self::NO_MULTI, "no_multi"),
         (Self::SKIP_SLOWLOG, "skip_slowlog"),
     ];
+
+    /// A call of a limit that may book: it may make a key, or a key larger.
+    pub const BOOKS: Self = Self::WRITE.and(Self::DENYOOM).and(Self::CHECKS_MEMORY);
 
     /// Both.
     pub const fn and(self, other: Self) -> Self {

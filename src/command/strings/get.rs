@@ -4,7 +4,7 @@ use super::{KEY, reads, reply_text, with_slot, with_text, writes};
 use crate::command::context::Context;
 use crate::command::deadline::{self, Unit};
 use crate::command::error::Error;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Spec};
+use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, KeyUse, Spec, Uses};
 use crate::plain::{Expiry, expiry, text};
 use crate::protocol::Arguments;
 
@@ -21,6 +21,7 @@ pub const STRLEN: Spec = Spec {
     summary: "Give the length of a string",
     arguments: &[KEY],
     reply: "Bytes, 0 for a key that does not exist.",
+    uses: Uses::Each(&[KeyUse::LOOK]),
     ..reads("STRLEN", Arity::exactly(2), length)
 };
 
@@ -29,6 +30,8 @@ pub const GETDEL: Spec = Spec {
     summary: "Give the string of a key and remove it",
     arguments: &[KEY],
     reply: "The string, nil for a key that does not exist.",
+    flags: Flags::WRITE.and(Flags::FAST),
+    uses: Uses::Each(&[KeyUse::TAKE_OUT]),
     ..writes("GETDEL", Arity::exactly(2), get_and_delete)
 };
 
@@ -50,6 +53,7 @@ pub const GETEX: Spec = Spec {
         .optional(),
     ],
     reply: "The string, nil for a key that does not exist. Without an option nothing changes.",
+    flags: Flags::WRITE.and(Flags::FAST),
     ..writes("GETEX", Arity::at_least(2), get_and_expire)
 };
 

@@ -5,7 +5,7 @@ use crate::command::arguments::check_key;
 use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Keys, Spec};
+use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, KeyUse, Keys, Spec, Uses};
 use crate::plain::text::{self, Condition};
 use crate::plain::{Expiry, Plain, Text};
 use crate::protocol::Arguments;
@@ -34,8 +34,9 @@ pub const MSET: Spec = Spec {
     summary: "Set the strings of several keys",
     arguments: PAIRS,
     reply: "OK. Of a key that is named twice the last string counts.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
     keys: PAIR_KEYS,
+    uses: Uses::Each(&[KeyUse::OVERWRITE]),
     ..writes("MSET", Arity::at_least(3), |context, arguments| {
         set(context, arguments, "mset", false)?;
         context.reply.ok();
@@ -48,8 +49,9 @@ pub const MSETNX: Spec = Spec {
     summary: "Set the strings of several keys if none of them exists",
     arguments: PAIRS,
     reply: "1, or 0 if one of them exists: none is set then.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
     keys: PAIR_KEYS,
+    uses: Uses::Each(&[KeyUse::CREATE]),
     ..writes("MSETNX", Arity::at_least(3), |context, arguments| {
         let is_set = set(context, arguments, "msetnx", true)?;
         context.reply.integer(i64::from(is_set));

@@ -19,7 +19,7 @@ const VALUE: Argument = Argument::string("value");
 /// A row of a command that writes one string, and has its summary, arguments and reply still to say.
 const fn writes(name: &'static str, arity: Arity, run: Run) -> Spec {
     Spec {
-        flags: Flags::WRITE.and(Flags::FAST),
+        flags: Flags::WRITE.and(Flags::DENYOOM).and(Flags::FAST),
         keys: Keys::ONE,
         ..Spec::new(name, Group::String, arity, run)
     }

@@ -4,7 +4,7 @@ use super::{KEY, VALUE, reply_text, with_slot, writes};
 use crate::command::context::Context;
 use crate::command::deadline::{self, Unit};
 use crate::command::error::Error;
-use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Spec};
+use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, KeyUse, Spec, Uses};
 use crate::plain::text::{self, Condition};
 use crate::plain::{Expiry, Text};
 use crate::protocol::Arguments;
@@ -34,7 +34,17 @@ pub const SET: Spec = Spec {
         .optional(),
     ],
     reply: "OK, or nil if the condition does not hold; with GET the string that was there, nil for none. A string is at most 65,536 bytes long.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
+    uses: Uses::Varying {
+        most: KeyUse::CHANGE,
+        actual: |arguments| {
+            let mut options = arguments.iter().skip(3);
+            match options.any(|word| word.eq_ignore_ascii_case(b"GET")) {
+                true => KeyUse::CHANGE,
+                false => KeyUse::OVERWRITE,
+            }
+        },
+    },
     ..writes("SET", Arity::at_least(3), set)
 };
 
@@ -43,6 +53,7 @@ pub const SETNX: Spec = Spec {
     summary: "Set the string of a key that does not exist",
     arguments: &[KEY, VALUE],
     reply: "1, or 0 if the key exists.",
+    uses: Uses::Each(&[KeyUse::CREATE]),
     ..writes("SETNX", Arity::exactly(3), set_absent)
 };
 
@@ -51,7 +62,8 @@ pub const SETEX: Spec = Spec {
     summary: "Set the string of a key, and in how many seconds it goes",
     arguments: &[KEY, Argument::integer("seconds"), VALUE],
     reply: "OK.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
+    uses: Uses::Each(&[KeyUse::OVERWRITE]),
     ..writes("SETEX", Arity::exactly(4), |context, arguments| {
         set_for(context, arguments, Unit::Seconds, "setex")
     })
@@ -62,7 +74,8 @@ pub const PSETEX: Spec = Spec {
     summary: "Set the string of a key, and in how many milliseconds it goes",
     arguments: &[KEY, Argument::integer("milliseconds"), VALUE],
     reply: "OK.",
-    flags: Flags::WRITE,
+    flags: Flags::WRITE.and(Flags::DENYOOM),
+    uses: Uses::Each(&[KeyUse::OVERWRITE]),
     ..writes("PSETEX", Arity::exactly(4), |context, arguments| {
         set_for(context, arguments, Unit::Milliseconds, "psetex")
     })

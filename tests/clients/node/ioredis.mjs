@@ -106,6 +106,20 @@ await suite.check('user, password, database and name at once', async () => {
   await whole.quit();
 });
 
+await suite.check('a user that is kept to a prefix', async () => {
+  const name = `tenant-${process.pid}`;
+  await call('ACL', 'SETUSER', name, 'on', '>pw', '~t7:*', '&t7:*', '+@ratelimit', '+@connection', '+@transaction', '+subscribe', '-@dangerous');
+  // Its ready check is an INFO, which a tenant may not.
+  const tenant = connect({ username: name, password: 'pw', enableReadyCheck: false });
+  equal(await tenant.call('RL.RESERVE', `t7:${name}`, '5', '1', '0'), 0, 'its own key');
+  await refused(tenant.call('RL.TAKE', `t7:${name}`, '5', '1', 'AND', 't8:a', '5', '1'), 'NOPERM No permissions to access a key', 'a second key');
+  await refused(tenant.get(`t7:${name}`), `NOPERM User ${name} has no permissions to run the 'get' command`, 'a command');
+  await refused(tenant.subscribe('t8:a'), 'NOPERM No permissions to access a channel', 'a channel');
+  await refused(tenant.multi().call('RL.PEEK', 't8:a', '5', '1').exec(), 'EXECABORT', 'a transaction');
+  tenant.disconnect();
+  equal(await call('ACL', 'DELUSER', name), 1, 'ACL DELUSER');
+});
+
 await suite.checkSubscribe(async (channel) => {
   const subscriber = connect();
   const letters = mailbox();

@@ -207,6 +207,29 @@ async def _():
     await close(whole)
 
 
+@check
+async def _():
+    """a user that is kept to a prefix"""
+    name = f"tenant-{suite.prefix}"
+    rules = "on >pw ~t7:* &t7:* +@ratelimit +@connection +@transaction +subscribe -@dangerous".split()
+    equal(await call("ACL", "SETUSER", name, *rules), b"OK", "ACL SETUSER")
+    tenant = connect(username=name, password="pw")
+    equal(await done(tenant.execute_command("RL.RESERVE", f"t7:{name}", 5, 1, 0)), 0, "its own key")
+    for words, told in (
+        (("RL.TAKE", f"t7:{name}", 5, 1, "AND", "t8:a", 5, 1), "No permissions to access a key"),
+        (("GET", f"t7:{name}"), f"User {name} has no permissions to run the 'get' command"),
+        (("SUBSCRIBE", "t8:a"), "No permissions to access a channel"),
+    ):
+        try:
+            reply = await done(tenant.execute_command(*words))
+        except redis.exceptions.NoPermissionError as error:
+            reply = error
+        # redis-py cuts the code off.
+        begins(reply, (told, "NOPERM " + told), words)
+    await close(tenant)
+    equal(await call("ACL", "DELUSER", name), 1, "ACL DELUSER")
+
+
 async def heard(pubsub):
     while True:
         message = await done(pubsub.get_message(timeout=10))

@@ -1,13 +1,13 @@
 //! CLIENT KILL: ends connections.
 
 use super::{TYPE, of_type};
+use crate::acl::Acl;
 use crate::clients::Client;
-use crate::command::connection::auth::USER;
-use crate::command::context::Context;
+use crate::command::context::{Context, Shared};
 use crate::command::error::Error;
 use crate::command::number;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Spec};
-use crate::core::units::SECOND;
+use crate::core::units::{SECOND, Timestamp};
 use crate::protocol::Arguments;
 
 /// The row.
@@ -52,6 +52,7 @@ struct Filter<'a> {
     id: Option<u64>,
     peer: Option<&'a [u8]>,
     local: Option<&'a [u8]>,
+    user: Option<&'a [u8]>,
     is_of_type: fn(&Client) -> bool,
     age_s_min: u64,
     skip_me: bool,
@@ -63,18 +64,18 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         let all = context.shared.clients.all();
         let client = all.iter().find(|client| client.peer.as_bytes() == address);
         let client = client.ok_or(Error::redis("ERR No such client"))?;
-        end(context, client);
+        end(context.shared, client, context.now);
         context.reply.ok();
         return Ok(());
     }
-    let filter = parse(arguments)?;
+    let filter = parse(arguments, &context.shared.acl)?;
     let mut killed = 0;
     for client in context.shared.clients.all() {
         let me = client.id == context.connection.client.id;
         if filter.accepts(&client, context.now.since(client.connected_at) / SECOND)
             && !(me && filter.skip_me)
         {
-            end(context, &client);
+            end(context.shared, &client, context.now);
             killed += 1;
         }
     }
@@ -83,10 +84,9 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
 }
 
 /// Ends a connection. If it waits, its place is free at once, and not only when it has noticed.
-fn end(context: &Context<'_>, client: &Client) {
+pub fn end(shared: &Shared, client: &Client, now: Timestamp) {
     client.kill();
-    let shared = context.shared;
-    shared.waiters.withdraw(shared, client, context.now);
+    shared.waiters.withdraw(shared, client, now);
 }
 
 impl Filter<'_> {
@@ -96,16 +96,18 @@ impl Filter<'_> {
             && self
                 .local
                 .is_none_or(|local| local == client.local.as_bytes())
+            && self.user.is_none_or(|user| *user == **client.user.read())
             && (self.is_of_type)(client)
             && age_s >= self.age_s_min
     }
 }
 
-fn parse(arguments: Arguments<'_>) -> Result<Filter<'_>, Error> {
+fn parse<'a>(arguments: Arguments<'a>, acl: &Acl) -> Result<Filter<'a>, Error> {
     let mut filter = Filter {
         id: None,
         peer: None,
         local: None,
+        user: None,
         is_of_type: |_| true,
         age_s_min: 0,
         skip_me: true,
@@ -119,7 +121,7 @@ fn parse(arguments: Arguments<'_>) -> Result<Filter<'_>, Error> {
             b"LADDR" => filter.local = Some(value),
             b"TYPE" => filter.is_of_type = of_type(value)?,
             b"MAXAGE" => filter.age_s_min = positive(value, "maxage")?,
-            b"USER" if value == USER.as_bytes() => {}
+            b"USER" if acl.find(value).is_some() => filter.user = Some(value),
             b"USER" => {
                 return Err(Error::redis(format!(
                     "ERR No such user '{}'",

@@ -121,6 +121,15 @@ impl Standing {
     }
 }
 
+/// The line of a connection, as it is itself while it sends `command`.
+pub fn line_of_own(connection: &Connection, command: &'static str, now: Timestamp) -> Vec<u8> {
+    let mut text = Vec::new();
+    let standing = Standing::of_own(connection, command);
+    write_line(&mut text, &connection.client, &standing, now);
+    text.pop();
+    text
+}
+
 fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Timestamp) {
     let seconds_since = |ns: u64| now.as_ns().saturating_sub(ns) / SECOND;
     let labels = client.labels.read();
@@ -133,6 +142,7 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
         (standing.queued.is_some(), 'x'),
         (tracking.is_some(), 't'),
         (tracking.is_some_and(|tracking| tracking.broadcast), 'B'),
+        (client.came_by_unix_socket(), 'U'),
         (labels.no_evict, 'e'),
         (labels.no_touch, 'T'),
     ] {
@@ -148,7 +158,7 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
     let body = format!(
         " age={} idle={} flags={flags} db={} sub={} psub={} ssub={} multi={} watch={} \
          qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 \
-         events=r cmd={} user={} redir={} resp={} lib-name=",
+         events=r cmd={} user=",
         seconds_since(client.connected_at.as_ns()),
         standing.active_at_ns.map_or(0, seconds_since),
         standing.database,
@@ -158,14 +168,19 @@ fn write_line(text: &mut Vec<u8>, client: &Client, standing: &Standing, now: Tim
         standing.queued.map_or(-1, |queued| queued as i64),
         client.watching.load(Relaxed),
         standing.command.to_ascii_lowercase(),
-        crate::command::connection::auth::USER,
+    );
+    let tail = format!(
+        " redir={} resp={} lib-name=",
         tracking.map_or(-1, |tracking| tracking.redirect as i64),
         standing.protocol,
     );
-    let pieces: [&[u8]; 7] = [
+    let user = client.user.read();
+    let pieces: [&[u8]; 9] = [
         head.as_bytes(),
         &labels.name,
         body.as_bytes(),
+        &user,
+        tail.as_bytes(),
         &labels.library,
         b" lib-ver=",
         &labels.library_version,

@@ -7,6 +7,7 @@ pub mod reply;
 pub mod tracking;
 pub mod unblock;
 
+use crate::acl::Categories;
 use crate::clients::Client;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -37,6 +38,7 @@ pub const SPEC: Spec = Spec {
         tracking::GETREDIR,
         help::row("CLIENT|HELP", Group::Connection),
     ],
+    categories: Categories::NONE,
     ..Spec::new("CLIENT", Group::Connection, Arity::at_least(2), id)
 };
 

@@ -1,6 +1,7 @@
 //! COMMAND DOCS: how commands are called, for people. redis-cli's hints and help come from it.
 
 use super::find;
+use crate::acl::Categories;
 use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
@@ -13,6 +14,7 @@ pub const SPEC: Spec = Spec {
     summary: "Describe commands, for people",
     arguments: &[Argument::string("command-name").optional().multiple()],
     reply: "A map (in RESP2 a flat array) from each name to a map with summary, since, group, and where there are any arguments and subcommands. Names that are none are left out; all commands without names.",
+    categories: Categories::CONNECTION,
     ..Spec::new("COMMAND|DOCS", Group::Server, Arity::at_least(2), run)
 };
 

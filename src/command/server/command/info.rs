@@ -1,10 +1,11 @@
 //! COMMAND and COMMAND INFO: how commands are called, for programs.
 
 use super::find;
+use crate::acl::Categories;
 use crate::command::check_reply_bytes;
 use crate::command::context::Context;
 use crate::command::error::Error;
-use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::command::spec::{Argument, Arity, Group, Keys, Spec};
 use crate::command::table::COMMANDS;
 use crate::protocol::{Arguments, Reply};
 
@@ -13,6 +14,7 @@ pub const SPEC: Spec = Spec {
     summary: "Describe commands, for programs",
     arguments: &[Argument::string("command-name").optional().multiple()],
     reply: "For each an array of ten: name, arity, flags, first key, last key, step, ACL categories, tips, key specifications, subcommands; nil for a name that is none. All commands without names.",
+    categories: Categories::CONNECTION,
     ..Spec::new("COMMAND|INFO", Group::Server, Arity::at_least(2), run)
 };
 
@@ -48,7 +50,7 @@ fn write(reply: &mut Reply<'_>, spec: &Spec) {
     [first, last, step]
         .iter()
         .for_each(|&number| reply.integer(number));
-    let categories: Vec<&str> = spec.categories().collect();
+    let categories: Vec<&str> = spec.categories().names().collect();
     reply.set(categories.len());
     categories
         .iter()
@@ -63,29 +65,42 @@ fn write(reply: &mut Reply<'_>, spec: &Spec) {
     }
 }
 
-/// What is done to a key, in Redis's words.
-pub(super) fn key_flags(spec: &Spec) -> &'static [&'static str] {
-    if spec.flags.has(Flags::WRITE) {
-        &["RW", "access", "update"]
-    } else if spec.flags.has(Flags::READONLY) {
-        &["RO", "access"]
-    } else {
-        &["RO"]
-    }
-}
-
 fn write_key_specifications(reply: &mut Reply<'_>, spec: &Spec) {
-    let (first, last, step) = spec.keys.range();
     if let Keys::None = spec.keys {
         reply.set(0);
         return;
     }
-    reply.set(1);
+    let (first, last, step) = spec.keys.range();
+    let distinct = spec.uses.distinct();
+    reply.set(distinct);
+    if distinct == 1 {
+        return write_key_specification(reply, spec, 0, (first, last, step));
+    }
+    for nth in 0..distinct {
+        let at = first + step * nth as i64;
+        write_key_specification(reply, spec, nth, (at, at, 1));
+    }
+}
+
+/// Keys that the same is done to.
+fn write_key_specification(
+    reply: &mut Reply<'_>,
+    spec: &Spec,
+    nth: usize,
+    (first, last, step): (i64, i64, i64),
+) {
     reply.map(3);
     reply.bulk(b"flags");
     // Keys that only the grammar finds are not all named here.
     let incomplete = spec.keys.are_movable().then_some("incomplete");
-    let flags: Vec<&str> = key_flags(spec).iter().copied().chain(incomplete).collect();
+    let variable = spec.uses.vary().then_some("variable_flags");
+    let names = spec.uses.in_general(spec.flags, nth).names();
+    let flags: Vec<&str> = names
+        .iter()
+        .copied()
+        .chain(incomplete)
+        .chain(variable)
+        .collect();
     reply.set(flags.len());
     flags.iter().for_each(|flag| reply.simple(flag));
     reply.bulk(b"begin_search");

@@ -1,6 +1,6 @@
 //! COMMAND GETKEYS and GETKEYSANDFLAGS: which arguments of a request are keys.
 
-use super::info::key_flags;
+use crate::acl::Categories;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Group, Keys, Spec};
@@ -17,6 +17,7 @@ pub const GETKEYS: Spec = Spec {
     summary: "Find the keys of a request",
     arguments: REQUEST,
     reply: "An array of the keys.",
+    categories: Categories::CONNECTION,
     ..Spec::new("COMMAND|GETKEYS", Group::Server, Arity::at_least(3), keys)
 };
 
@@ -25,6 +26,7 @@ pub const GETKEYSANDFLAGS: Spec = Spec {
     summary: "Find the keys of a request, and what is done to them",
     arguments: REQUEST,
     reply: "An array of pairs: a key, and an array of flags.",
+    categories: Categories::CONNECTION,
     ..Spec::new(
         "COMMAND|GETKEYSANDFLAGS",
         Group::Server,
@@ -63,9 +65,10 @@ fn keys(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error
 
 fn keys_and_flags(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let (spec, keys) = find(arguments.tail(2))?;
-    let (reply, flags) = (&mut context.reply, key_flags(spec));
+    let reply = &mut context.reply;
     reply.array(keys.len());
-    for key in keys {
+    for (nth, key) in keys.into_iter().enumerate() {
+        let flags = spec.use_of(arguments.tail(2), nth).names();
         reply.array(2);
         reply.bulk(key);
         reply.set(flags.len());

@@ -1,5 +1,6 @@
 //! COMMAND LIST: the names.
 
+use crate::acl::Categories;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Group, Spec};
@@ -21,6 +22,7 @@ pub const SPEC: Spec = Spec {
     .token("FILTERBY")
     .optional()],
     reply: "An array of names. There are no modules, and a category that does not exist has no commands.",
+    categories: Categories::CONNECTION,
     ..Spec::new("COMMAND|LIST", Group::Server, Arity::at_least(2), run)
 };
 
@@ -37,10 +39,8 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             match kind.to_ascii_uppercase().as_slice() {
                 b"MODULE" => Vec::new(),
                 b"ACLCAT" => {
-                    let is_in = |spec: &&Spec| {
-                        let mut categories = spec.categories();
-                        categories.any(|name| value.eq_ignore_ascii_case(name.as_bytes()))
-                    };
+                    let category = Categories::named(value).unwrap_or(Categories::NONE);
+                    let is_in = |spec: &&Spec| spec.categories().meets(category);
                     all.filter(is_in).map(Spec::lower_name).collect()
                 }
                 b"PATTERN" => {

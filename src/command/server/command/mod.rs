@@ -5,6 +5,7 @@ pub mod info;
 pub mod keys;
 pub mod list;
 
+use crate::acl::Categories;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::help;
@@ -23,14 +24,19 @@ pub const SPEC: Spec = Spec {
         list::SPEC,
         keys::GETKEYS,
         keys::GETKEYSANDFLAGS,
-        help::row("COMMAND|HELP", Group::Server),
+        Spec {
+            categories: Categories::CONNECTION,
+            ..help::row("COMMAND|HELP", Group::Server)
+        },
     ],
+    categories: Categories::CONNECTION,
     ..Spec::new("COMMAND", Group::Server, Arity::at_least(1), info::run)
 };
 
 const COUNT: Spec = Spec {
     summary: "Count the commands",
     reply: "How many there are, subcommands aside.",
+    categories: Categories::CONNECTION,
     ..Spec::new("COMMAND|COUNT", Group::Server, Arity::exactly(2), count)
 };
 

@@ -1,0 +1,167 @@
+//! Whether there is room in memory for what a command may add: the bound of `maxmemory`.
+//!
+//! Asked before a command runs that may add something, where Redis asks. Far below the bound that costs two loads.
+//! Near it the keys that the command names are looked at: a new one needs a place in its table, which may grow only
+//! within the bound, and bytes for its name. What is missing is made up by dropping keys that lose little
+//! ([`Store::evict`](crate::store::Store::evict)), a bounded number of them. If that is not enough, the command is
+//! refused, or told so if it can tell by itself whether it takes more ([`Flags::CHECKS_MEMORY`]).
+
+use super::context::Shared;
+use super::spec::{Flags, Spec};
+use crate::core::units::Timestamp;
+use crate::memory;
+use crate::protocol::Arguments;
+use crate::store::{Fit, KEY_BYTES_MAX, Key};
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Places looked at for one command or transaction whose keys have places, for the bytes that they take besides: some
+/// ten microseconds, and no lock is held for all of them.
+const PLACES_MAX: usize = 2_048;
+/// The part of the bound that is left before commands are looked at: room for tables to grow in, each one in 256 of
+/// all and twice as large as before, and for what threads have not added up yet.
+const NEAR_PART: usize = 32;
+/// The part of the bound that keys do not take: a table that is full of dropped keys is made anew, for which there are
+/// two of it for a millisecond. One of 256 is at most twice as large as the others.
+const RENEWING_PART: usize = 128;
+/// The part of the bound that tables do not grow into. Else the last to grow would leave no room for names.
+const GROWING_PART: usize = 64;
+/// Bytes that a new key takes beside its place and its name, with what the allocator adds: few take more.
+const NEW_KEY_BYTES: usize = 128;
+
+/// Bytes by which tables are about to grow. Of the whole process, as what is allocated is.
+static GROWING: AtomicUsize = AtomicUsize::new(0);
+
+/// A request, for its room.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Its row.
+    pub spec: &'static Spec,
+    /// Its words.
+    pub arguments: Arguments<'a>,
+}
+
+impl Request<'_> {
+    fn may_add(&self) -> bool {
+        let flags = self.spec.flags;
+        flags.has(Flags::DENYOOM) || flags.has(Flags::CHECKS_MEMORY)
+    }
+}
+
+/// What was found; what it has reserved is free again when this is dropped.
+pub struct Room {
+    reserved: usize,
+    is_full: bool,
+}
+
+impl Room {
+    const PLENTY: Self = Self {
+        reserved: 0,
+        is_full: false,
+    };
+
+    /// Looks whether there is room for a request, and makes room where it can.
+    pub fn for_one(shared: &Shared, database: u8, request: Request<'_>, now: Timestamp) -> Self {
+        match request.may_add() && is_near(shared) {
+            true => Self::find(shared, database, std::iter::once(request), now),
+            false => Self::PLENTY,
+        }
+    }
+
+    /// As [`Self::for_one`], for several that run one after the other.
+    pub fn for_all<'a>(
+        shared: &Shared,
+        database: u8,
+        requests: impl Iterator<Item = Request<'a>>,
+        now: Timestamp,
+    ) -> Self {
+        let mut requests = requests.filter(Request::may_add).peekable();
+        match requests.peek().is_some() && is_near(shared) {
+            true => Self::find(shared, database, requests, now),
+            false => Self::PLENTY,
+        }
+    }
+
+    fn find<'a>(
+        shared: &Shared,
+        database: u8,
+        requests: impl Iterator<Item = Request<'a>>,
+        now: Timestamp,
+    ) -> Self {
+        let (store, bound) = (&shared.store, shared.settings.maxmemory());
+        let mut bytes = 0;
+        let mut coming: SmallVec<[(usize, &[u8]); 16]> = SmallVec::new();
+        for Request { spec, arguments } in requests {
+            for at in spec.keys.positions(arguments) {
+                let key = arguments.get(at).unwrap_or_default();
+                if key.len() <= KEY_BYTES_MAX && !store.holds(database, key) {
+                    coming.push((store.shard_of(database, key), key));
+                    bytes += Key::heap_bytes(key) + NEW_KEY_BYTES;
+                }
+            }
+            if !spec.flags.has(Flags::CHECKS_MEMORY) {
+                bytes += arguments.iter().map(<[u8]>::len).sum::<usize>();
+            }
+        }
+        coming.sort_unstable();
+        coming.dedup();
+        let mut room = Self::PLENTY;
+        for keys in coming.chunk_by(|(one, _), (other, _)| one == other) {
+            room.make_places(shared, database, keys[0].0, keys.len(), now);
+        }
+        let bound = bound - bound / RENEWING_PART;
+        // What another command takes for that moment is no reason to refuse this one.
+        let fits = || memory::used_bytes() + bytes <= bound + store.renewing_bytes();
+        store.evict(PLACES_MAX, now, fits);
+        room.is_full |= !fits();
+        room
+    }
+
+    /// Finds places for new keys of one shard: in its table, or in one that is larger, or by dropping others.
+    fn make_places(
+        &mut self,
+        shared: &Shared,
+        database: u8,
+        shard: usize,
+        count: usize,
+        now: Timestamp,
+    ) {
+        let (store, bound) = (&shared.store, shared.settings.maxmemory());
+        let Fit::Grows(bytes) = store.fit(database, shard, count) else {
+            return;
+        };
+        let growing = GROWING.fetch_add(bytes, Relaxed) + bytes;
+        if memory::used_bytes() + growing <= bound - bound / GROWING_PART {
+            self.reserved += bytes;
+            return;
+        }
+        GROWING.fetch_sub(bytes, Relaxed);
+        let has_room = |bytes| memory::used_bytes() + bytes <= bound;
+        self.is_full |= !store.make_places(database, shard, count, now, has_room);
+    }
+
+    /// True if nothing may be added.
+    pub const fn is_full(&self) -> bool {
+        self.is_full
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.reserved > 0 {
+            GROWING.fetch_sub(self.reserved, Relaxed);
+        }
+    }
+}
+
+/// True if what is in use is near the bound, or above it.
+fn is_near(shared: &Shared) -> bool {
+    let bound = shared.settings.maxmemory();
+    bound > 0 && memory::used_bytes_roughly() > bound - bound / NEAR_PART
+}
+
+/// True if more is in use than the bound allows.
+pub fn is_over(shared: &Shared) -> bool {
+    let bound = shared.settings.maxmemory();
+    bound > 0 && memory::used_bytes() > bound
+}

@@ -1,0 +1,211 @@
+//! What has changed, as one batch.
+//!
+//! Keys go on changing while it is captured, one key under its lock at a time. The order is what makes a batch safe:
+//!
+//! - Tickets and answers that are new are taken **before** the keys: when they were noted, their call held its keys and
+//!   had not let go. So once all calls of that moment have ended, the keys as they are read hold what was booked. No ticket
+//!   comes back from disk whose booking does not.
+//! - Those that are gone are told **after** the keys: no ticket comes back that was given back to a key.
+//! - A value that was renamed while keys were read is read once more under its new name.
+//! - That a database was emptied stands before its keys. If it was emptied while they were read it stands behind them
+//!   too, and they are all read again for the next batch.
+
+use super::super::codec;
+use super::super::codec_gone::Gone;
+use super::super::snapshot::RECORDS_AT_A_TIME;
+use super::output::BatchWriter;
+use crate::core::units::Timestamp;
+use crate::store::{AnswerName, DATABASES_MAX, Key, Names, Store, TouchedRecords};
+use std::io;
+
+/// How far ahead of the last number given the batch says that numbers are given: more than are given until the next
+/// batch, so that none is given twice.
+const NUMBERS_AHEAD: u64 = 1_000_000;
+
+/// How often it is looked again for values that were renamed meanwhile. Each time there are fewer: one is read much faster
+/// than it is renamed.
+const MOVES_MAX: usize = 100;
+
+/// What was taken out of the store's notes, to be put back if it cannot be written.
+#[derive(Default)]
+pub struct Taken {
+    emptied: Vec<u8>,
+    /// Those that were emptied while their keys were read.
+    emptied_late: Vec<u8>,
+    policies: Vec<Box<[u8]>>,
+    records: TouchedRecords,
+    keys: Vec<(u8, Names)>,
+}
+
+impl Taken {
+    /// The batch could not be written: nothing of it is lost.
+    pub fn put_back(self, store: &Store) {
+        let emptied = self.emptied.into_iter().chain(self.emptied_late);
+        emptied.for_each(|database| store.touched.put_back_emptied(database));
+        store.policies.put_back(self.policies);
+        store.records.put_back(self.records);
+        for (database, names) in self.keys {
+            store.touched.put_back(database, names);
+        }
+    }
+
+    /// The batch was written. What stands in it before that its database was emptied has to be read again.
+    pub fn finish(self, store: &Store) {
+        if self.emptied_late.is_empty() {
+            return;
+        }
+        store.records.put_back(self.records);
+        let emptied = |(database, _): &(u8, Names)| self.emptied_late.contains(database);
+        for (database, names) in self.keys.into_iter().filter(emptied) {
+            store.touched.put_back(database, names);
+        }
+    }
+}
+
+/// Captures all that has changed.
+///
+/// # Errors
+/// Those of the disk; `taken` then has what must be put back.
+pub fn capture(
+    store: &Store,
+    now: Timestamp,
+    batch: &mut BatchWriter<'_>,
+    taken: &mut Taken,
+) -> io::Result<()> {
+    store.touched.watch_moves();
+    for database in store.touched.take_emptied() {
+        taken.emptied.push(database);
+        gone(batch, &Gone::Database(database))?;
+    }
+    taken.policies = store.policies.take_touched();
+    for name in &taken.policies {
+        match store.policies.limits(name) {
+            Some(limits) => batch.add(|out| codec::encode_policy(out, name, &limits))?,
+            None => gone(batch, &Gone::Policy(name.clone()))?,
+        }
+    }
+    taken.records = store.records.take_touched();
+    add_records(store, &taken.records, batch)?;
+    if !taken.records.is_empty() {
+        store.wait_for_calls();
+    }
+    for database in 0..DATABASES_MAX {
+        for names in store.touched.take(database) {
+            taken.keys.push((database, names));
+            let names = taken.keys.last().into_iter().flat_map(|(_, names)| names);
+            for key in names {
+                add_key(store, database, key, now, batch)?;
+            }
+        }
+    }
+    add_moved(store, now, batch)?;
+    for database in store.touched.take_emptied() {
+        taken.emptied_late.push(database);
+        gone(batch, &Gone::Database(database))?;
+    }
+    remove_records(store, &mut taken.records, batch)?;
+    let last = store.records.last_number().saturating_add(NUMBERS_AHEAD);
+    batch.add(|out| codec::encode_last_number(out, last.min(i64::MAX as u64)))
+}
+
+fn gone(batch: &mut BatchWriter<'_>, gone: &Gone) -> io::Result<()> {
+    batch.add(|out| codec::encode_gone(out, gone))
+}
+
+fn add_key(
+    store: &Store,
+    database: u8,
+    key: &Key,
+    now: Timestamp,
+    batch: &mut BatchWriter<'_>,
+) -> io::Result<()> {
+    batch.add(|out| {
+        store.read(database, key.as_bytes(), now, |value| match value {
+            Some(value) if codec::is_kept(value) => codec::encode_key(out, database, key, value),
+            _ => codec::encode_gone(out, &Gone::Key(database, key.clone())),
+        });
+    })
+}
+
+fn add_moved(store: &Store, now: Timestamp, batch: &mut BatchWriter<'_>) -> io::Result<()> {
+    for _ in 0..MOVES_MAX {
+        let moved = store.touched.take_moved();
+        if moved.is_empty() {
+            return Ok(());
+        }
+        for (database, key) in &moved {
+            add_key(store, *database, key, now, batch)?;
+        }
+    }
+    Err(io::Error::other("keys are renamed without end"))
+}
+
+/// Tickets and answers that there are, some at a time, so that nobody waits long for their lock.
+fn add_records(
+    store: &Store,
+    touched: &TouchedRecords,
+    batch: &mut BatchWriter<'_>,
+) -> io::Result<()> {
+    let numbers: Vec<u64> = touched.tickets.iter().copied().collect();
+    for numbers in numbers.chunks(RECORDS_AT_A_TIME) {
+        batch.add(|out| {
+            store.records.for_tickets(numbers, |number, found| {
+                if let Some((database, ticket)) = found {
+                    codec::encode_ticket(out, database, number, ticket);
+                }
+            });
+        })?;
+    }
+    let names: Vec<&AnswerName> = touched.answers.iter().collect();
+    for names in names.chunks(RECORDS_AT_A_TIME) {
+        batch.add(|out| {
+            let names = names.iter().copied();
+            store.records.for_answers(names, |(home, id), found| {
+                if let Some(remembered) = found {
+                    codec::encode_answer(out, home.0, &home.1, id, remembered);
+                }
+            });
+        })?;
+    }
+    Ok(())
+}
+
+/// Tickets and answers that are gone by now. Those that came or changed while keys were read are left for the next batch.
+fn remove_records(
+    store: &Store,
+    taken: &mut TouchedRecords,
+    batch: &mut BatchWriter<'_>,
+) -> io::Result<()> {
+    let (later, mut left) = (store.records.take_touched(), TouchedRecords::default());
+    // If the batch fails, all of them are put back.
+    taken.tickets.extend(&later.tickets);
+    taken.answers.extend(later.answers.iter().cloned());
+    let numbers: Vec<u64> = taken.tickets.iter().copied().collect();
+    for numbers in numbers.chunks(RECORDS_AT_A_TIME) {
+        batch.add(|out| {
+            store.records.for_tickets(numbers, |number, found| {
+                if found.is_none() {
+                    codec::encode_gone(out, &Gone::Ticket(number));
+                } else if later.tickets.contains(&number) {
+                    left.tickets.insert(number);
+                }
+            });
+        })?;
+    }
+    let names: Vec<&AnswerName> = taken.answers.iter().collect();
+    for names in names.chunks(RECORDS_AT_A_TIME) {
+        batch.add(|out| {
+            let names = names.iter().copied();
+            store.records.for_answers(names, |name, found| {
+                if found.is_none() {
+                    let ((database, key), id) = name.clone();
+                    codec::encode_gone(out, &Gone::Answer(database, key, id));
+                } else if later.answers.contains(name) {
+                    left.answers.insert(name.clone());
+                }
+            });
+        })?;
+    }
+    store.records.put_back(left);
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! What has changed since the journal last looked: names, not values.
+//!
+//! Whoever changes a key touches its name here, under the lock of the key's shard and after the change. The journal takes
+//! the names out and reads the keys as they are then. So a key that changes ten thousand times between two looks is
+//! read once, and while the disk takes no writes the names cost no more than the keys themselves.
+//!
+//! Off, it costs a call one load. On, a name is hashed and found under a lock that is hardly ever contended; only the
+//! first touch since the last look copies it.
+
+use super::key::Key;
+use super::keyspace::DATABASES_MAX;
+use super::records::Home;
+use super::value::Value;
+use crate::core::bucket::Bucket;
+use crate::core::entry::State;
+use ahash::RandomState;
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+/// Parts of the names of a database, each behind its lock: many times as many as there are threads.
+const STRIPES: usize = 64;
+
+/// Names of one database.
+pub type Names = HashSet<Key, RandomState>;
+
+/// A part of the names, on a line of the processor's cache of its own.
+#[derive(Default)]
+#[repr(align(64))]
+struct Stripe(Mutex<Names>);
+
+/// The names that were touched in each database.
+pub struct Touched {
+    on: AtomicBool,
+    databases: [OnceLock<Box<[Stripe]>>; DATABASES_MAX as usize],
+    hasher: RandomState,
+    /// One bit for each database that was emptied.
+    emptied: AtomicU32,
+    /// Where values have moved to while somebody wants to know.
+    moved: Mutex<Option<Vec<Home>>>,
+}
+
+/// What a key held before a call, as far as that is cheap to keep.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Before {
+    Absent,
+    /// A bucket and nothing else: nearly every key.
+    Bucket(Bucket),
+    /// Anything else, which counts as changed.
+    Other,
+}
+
+impl Before {
+    fn of(value: &Value) -> Self {
+        let Value::Limit(entry) = value else {
+            return Self::Other;
+        };
+        match entry.parts() {
+            _ if entry.is_waited() => Self::Other,
+            ([], None, None) => Self::Absent,
+            ([State::Bucket(bucket, None)], None, None) => Self::Bucket(*bucket),
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Touched {
+    pub(super) fn new(hasher: RandomState) -> Self {
+        Self {
+            on: AtomicBool::new(false),
+            databases: [const { OnceLock::new() }; DATABASES_MAX as usize],
+            hasher,
+            emptied: AtomicU32::new(0),
+            moved: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn start(&self) {
+        self.on.store(true, Relaxed);
+    }
+
+    /// What a key holds before a call, to be handed to [`Self::compare`]; `None` while nobody wants to know.
+    pub(super) fn look(&self, value: &Value) -> Option<Before> {
+        self.on.load(Relaxed).then(|| Before::of(value))
+    }
+
+    /// Touches a key unless it certainly holds what it held before.
+    pub(super) fn compare(&self, database: u8, key: &[u8], before: Option<Before>, after: &Value) {
+        if let Some(before) = before
+            && (before == Before::Other || before != Before::of(after))
+        {
+            self.touch(database, key);
+        }
+    }
+
+    fn touch(&self, database: u8, key: &[u8]) {
+        let mut names = self.stripe(database, key).0.lock();
+        if !names.contains(key) {
+            names.insert(Key::new(key));
+        }
+    }
+
+    fn stripe(&self, database: u8, key: &[u8]) -> &Stripe {
+        // The set takes the low bits of the same hash.
+        let stripe = (self.hasher.hash_one(key) >> 32) as usize % STRIPES;
+        &self.stripes(database)[stripe]
+    }
+
+    fn stripes(&self, database: u8) -> &[Stripe] {
+        let stripe = || Stripe(Mutex::new(Names::with_hasher(self.hasher.clone())));
+        self.databases[usize::from(database)]
+            .get_or_init(|| (0..STRIPES).map(|_| stripe()).collect())
+    }
+
+    /// A value is about to move to a key from another, both locked.
+    pub fn moves_to(&self, database: u8, key: &[u8]) {
+        if let Some(moved) = &mut *self.moved.lock() {
+            moved.push((database, Key::new(key)));
+        }
+    }
+
+    /// A database is being emptied, or was.
+    pub(super) fn empty(&self, database: u8) {
+        if self.on.load(Relaxed) {
+            self.emptied.fetch_or(1 << database, Relaxed);
+        }
+    }
+
+    /// From now on, moves are kept for [`Self::take_moved`].
+    pub fn watch_moves(&self) {
+        *self.moved.lock() = Some(Vec::new());
+    }
+
+    /// Takes out where values have moved to since the last call. If there is nothing, moves are kept no longer.
+    pub fn take_moved(&self) -> Vec<Home> {
+        let mut moved = self.moved.lock();
+        let taken = moved.take().unwrap_or_default();
+        if !taken.is_empty() {
+            *moved = Some(Vec::new());
+        }
+        taken
+    }
+
+    /// Takes out which databases were emptied.
+    pub fn take_emptied(&self) -> impl Iterator<Item = u8> + use<> {
+        let emptied = self.emptied.swap(0, Relaxed);
+        (0..DATABASES_MAX).filter(move |database| emptied & (1 << database) != 0)
+    }
+
+    pub(super) fn any_emptied(&self) -> bool {
+        self.emptied.load(Relaxed) != 0
+    }
+
+    /// Takes out the names of a database, some at a time.
+    pub fn take(&self, database: u8) -> impl Iterator<Item = Names> + '_ {
+        let stripes = self.databases[usize::from(database)].get();
+        let stripes = stripes.into_iter().flat_map(|stripes| stripes.iter());
+        stripes.filter_map(|Stripe(names)| {
+            let count = names.lock().len();
+            // About as many will be touched until the next time. Made here, since callers wait behind the lock.
+            let room = Names::with_capacity_and_hasher(count, self.hasher.clone());
+            (count > 0).then(|| std::mem::replace(&mut *names.lock(), room))
+        })
+    }
+
+    /// Puts back what was taken out and could not be written.
+    pub fn put_back(&self, database: u8, names: Names) {
+        for key in names {
+            let mut stripe = self.stripe(database, key.as_bytes()).0.lock();
+            stripe.insert(key);
+        }
+    }
+
+    /// Puts back that a database was emptied.
+    pub fn put_back_emptied(&self, database: u8) {
+        self.empty(database);
+    }
+
+    /// Forgets all that was touched.
+    pub(super) fn forget(&self) {
+        drop(self.take_emptied());
+        for database in 0..DATABASES_MAX {
+            self.take(database).for_each(drop);
+        }
+    }
+
+    /// How many names there are.
+    pub(super) fn len(&self) -> usize {
+        let databases = self.databases.iter().filter_map(OnceLock::get);
+        let stripes = databases.flat_map(|stripes| stripes.iter());
+        stripes.map(|Stripe(names)| names.lock().len()).sum()
+    }
+}
+
+#[cfg(test)]
+#[path = "touched_tests.rs"]
+mod tests;
