@@ -8,6 +8,7 @@ use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::error::Error;
+use crate::command::observe;
 use crate::command::ratelimit::policy;
 use crate::command::spec::Flags;
 use crate::command::table;
@@ -108,27 +109,19 @@ impl Engine {
         connection.reply_start = output.len();
         let (name, result) = match dispatch::check(&self.shared, connection, arguments) {
             Ok(Step::Run(spec)) => {
+                observe::begins(spec, &self.shared, connection, arguments, tally);
                 pass.run(spec.flags.has(Flags::EXCLUSIVE), |passed| {
                     // Read inside the gate: whoever ran alone before has moved the clock by now. Behind another
                     // command of the batch it was read when that had run.
                     if passed {
-                        connection.ran_until = self.shared.clock.now();
+                        connection.read_clock(&self.shared.clock);
                     }
-                    let now = connection.ran_until;
-                    dispatch::run(
-                        spec,
-                        &self.shared,
-                        connection,
-                        arguments,
-                        output,
-                        now,
-                        tally,
-                    );
+                    dispatch::run(spec, &self.shared, connection, arguments, output, tally);
                 });
                 (spec.name, Ok(()))
             }
             Ok(Step::Queue(spec)) => {
-                connection.ran_until = self.shared.clock.now();
+                self.settle(connection, tally);
                 let (shared, now) = (&self.shared, connection.ran_until);
                 let queued = dispatch::queue(shared, connection, spec, arguments, now);
                 if queued.is_ok() {
@@ -137,7 +130,7 @@ impl Engine {
                 (spec.name, queued)
             }
             Err(error) => {
-                connection.ran_until = self.shared.clock.now();
+                self.settle(connection, tally);
                 if let Some(spec) = dispatch::named(arguments) {
                     tally.rejected(spec.name);
                 }
@@ -154,6 +147,18 @@ impl Engine {
             connection.hold_reply_back(output);
         }
         name
+    }
+
+    /// Reads the clock: the commands before have run.
+    fn settle(&self, connection: &mut Connection, tally: &mut Tally) {
+        let ns = connection.read_clock(&self.shared.clock);
+        tally.end_stretch(ns);
+    }
+
+    /// A batch of commands ends: what it counted goes to the totals.
+    pub fn end(&self, connection: &mut Connection, tally: &mut Tally) {
+        observe::settle(&self.shared, connection, tally);
+        self.shared.metrics.add(tally);
     }
 
     /// Lets leases lapse and those who wait go whose slot has come; how long there is nothing to do then, unless a command changes
@@ -268,7 +273,8 @@ impl Engine {
             let latency = &shared.metrics.latency;
             latency.add("expire-cycle", ended.as_ns() / SECOND, took_ms);
         }
-        shared.metrics.forgot(sweep.dropped);
+        let crowded_out = shared.store.take_crowded_out();
+        shared.metrics.forgot(sweep.dropped + crowded_out);
         shared.metrics.sample(ended.as_ns());
         sweep
     }

@@ -129,9 +129,9 @@ impl Session {
                 break Flow::Flush;
             }
         };
+        engine.end(&mut self.connection, &mut tally);
         drop(pass);
         input.advance(consumed);
-        engine.shared.metrics.add(&tally);
         if let Some(name) = last {
             self.publish(name);
         }

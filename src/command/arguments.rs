@@ -35,6 +35,11 @@ impl<'a> Cursor<'a> {
         Self { arguments, at: 1 }
     }
 
+    /// Goes past `count` arguments, which are known to be there.
+    pub const fn skip(&mut self, count: usize) {
+        self.at += count;
+    }
+
     /// The index of the argument that comes next.
     pub const fn index(&self) -> usize {
         self.at

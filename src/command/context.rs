@@ -115,7 +115,7 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// Exempts what is written so far from `CLIENT REPLY`. Inside EXEC only its reply as a whole counts.
     pub fn keep_output(&mut self) {
-        if !self.connection.executing {
+        if self.connection.executing.is_none() {
             self.connection.reply_start = self.reply.position();
         }
     }

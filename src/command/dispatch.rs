@@ -160,23 +160,23 @@ impl Transaction {
     }
 }
 
-/// Runs a command and writes its reply, or its error in the reply's place.
+/// Runs a command, which [`observe::begins`], at the instant that the clock last said, and writes its reply, or its error in the reply's place.
 pub fn run(
     spec: &'static Spec,
     shared: &Shared,
     connection: &mut Connection,
     arguments: Arguments<'_>,
     output: &mut Vec<u8>,
-    now: Timestamp,
     tally: &mut Tally,
 ) {
     let start = output.len();
     let protocol = connection.protocol;
     let began = connection.ran_until;
+    let now = connection.executing.unwrap_or(began);
     tally.commands += 1;
     tally.writes += u64::from(spec.flags.has(Flags::WRITE));
     // Of what EXEC runs that was asked before all of it.
-    let room = (!connection.executing).then(|| {
+    let room = connection.executing.is_none().then(|| {
         let request = Request { spec, arguments };
         Room::for_one(shared, connection.database, request, now)
     });

@@ -38,7 +38,7 @@ fn plain_limit(cursor: &mut Cursor<'_>) -> Result<Limit, Error> {
         let max_burst = max_burst(cursor)?;
         let count = cursor.amount("count")?;
         let period = positive_span(cursor, "period")?;
-        return gcra_limit(max_burst, count, period);
+        return gcra_limit(max_burst, count, period).map(Limit::Bucket);
     }
     if cursor.keyword("PACE") {
         return Ok(Limit::Bucket(gcra::pace(rate(cursor)?)?));
@@ -90,16 +90,14 @@ fn count_per_period(
 }
 
 /// A GCRA from its parameters, with errors that name them.
-pub fn gcra_limit(max_burst: u64, count: u64, period: Span) -> Result<Limit, Error> {
-    gcra::limit(max_burst, count, period)
-        .map(Limit::Bucket)
-        .map_err(|error| match error {
-            GcraError::Rate => Error::argument(
-                "count",
-                "between 1 per 3650 days and 1000000000 per second of its period",
-            ),
-            GcraError::Limit(error) => error.into(),
-        })
+pub fn gcra_limit(max_burst: u64, count: u64, period: Span) -> Result<BucketLimit, Error> {
+    gcra::limit(max_burst, count, period).map_err(|error| match error {
+        GcraError::Rate => Error::argument(
+            "count",
+            "between 1 per 3650 days and 1000000000 per second of its period",
+        ),
+        GcraError::Limit(error) => error.into(),
+    })
 }
 
 /// Takes a `max_burst`.

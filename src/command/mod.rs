@@ -17,6 +17,7 @@ pub mod error;
 pub mod help;
 pub mod keys;
 pub mod limits;
+pub mod lone;
 pub mod number;
 pub mod observe;
 pub mod outcome;

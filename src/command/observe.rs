@@ -15,8 +15,45 @@ const REDACTED: &[u8] = b"(redacted)";
 /// room. One line must not cut off a monitor that reads.
 const LINE_BYTES_MAX: usize = 128 * 1024;
 
-/// A command that began at `began` has run: the clock is read, and the command after it in the same batch begins
-/// at what it says. So that a command costs one reading of the clock.
+/// Most arguments of a command that is quick: of more it may take long to look at them all.
+const QUICK_ARGUMENTS_MAX: usize = 16;
+/// Most quick commands from one reading of the clock to the next, so that the time at which they run is never older
+/// than some microseconds.
+const STRETCH_MAX: u32 = 16;
+/// The longest time that the clock may take from one tick to the next, in nanoseconds.
+const TICK_MAX_NS: u64 = 10 * MILLISECOND;
+
+/// True for a command that takes well under a microsecond or two, whatever there is in the store.
+fn is_quick(spec: &'static Spec, arguments: Arguments<'_>) -> bool {
+    spec.flags.has(Flags::FAST)
+        && !spec.flags.has(Flags::EXCLUSIVE)
+        && arguments.len() <= QUICK_ARGUMENTS_MAX
+}
+
+/// Reads the clock before a command that may take long, if quick ones have run since it was read.
+pub fn begins(
+    spec: &'static Spec,
+    shared: &Shared,
+    connection: &mut Connection,
+    arguments: Arguments<'_>,
+    tally: &mut Tally,
+) {
+    if tally.has_stretch() && !is_quick(spec, arguments) {
+        settle(shared, connection, tally);
+    }
+}
+
+/// Reads the clock behind quick commands.
+pub fn settle(shared: &Shared, connection: &mut Connection, tally: &mut Tally) {
+    if tally.has_stretch() {
+        let ns = connection.read_clock(&shared.clock);
+        tally.end_stretch(ns);
+    }
+}
+
+/// A command that began at `began` has run. The clock is read, and the command after it in the same batch begins at
+/// what it says; but not behind each of several quick ones, unless one took so long that a tick of the clock passed, or
+/// they are looked at more closely than that.
 pub fn ran(
     spec: &'static Spec,
     shared: &Shared,
@@ -26,36 +63,31 @@ pub fn ran(
     began: Timestamp,
     failed: bool,
 ) {
-    let ended = shared.clock.now();
-    connection.ran_until = ended;
-    let took_ns = ended.since(began);
-    tally.ran(spec.name, took_ns, failed);
+    let settings = &shared.settings;
+    let (slow_ns, late_ns) = (
+        settings.slowlog_slower_than_ns(),
+        settings.latency_threshold_ns(),
+    );
+    let took_ns = if slow_ns.min(late_ns) >= TICK_MAX_NS && is_quick(spec, arguments) {
+        let calls = tally.ran_quickly(spec.name, failed);
+        if calls < STRETCH_MAX && shared.clock.tick() == connection.ran_until_tick {
+            0
+        } else {
+            let ns = connection.read_clock(&shared.clock);
+            tally.end_stretch(ns)
+        }
+    } else {
+        settle(shared, connection, tally);
+        connection.read_clock(&shared.clock);
+        let took_ns = connection.ran_until.since(began);
+        tally.ran(spec.name, took_ns, failed);
+        took_ns
+    };
     if tally.is_full() {
         shared.metrics.add(&tally.take());
     }
-    let settings = &shared.settings;
-    if took_ns >= settings.slowlog_slower_than_ns() && !spec.flags.has(Flags::SKIP_SLOWLOG) {
-        let entry = SlowEntry {
-            id: 0,
-            at_s: ended.as_ns() / SECOND,
-            took_us: took_ns / MICROSECOND,
-            arguments: metrics::cut(shown(spec, arguments)),
-            peer: connection.client.peer.clone(),
-            name: connection.client.labels.read().name.clone(),
-        };
-        shared
-            .metrics
-            .slowlog
-            .add(entry, settings.slowlog_len_max());
-    }
-    if took_ns >= settings.latency_threshold_ns() {
-        let event = if spec.flags.has(Flags::FAST) {
-            "fast-command"
-        } else {
-            "command"
-        };
-        let latency = &shared.metrics.latency;
-        latency.add(event, ended.as_ns() / SECOND, took_ns / MILLISECOND);
+    if took_ns >= slow_ns.min(late_ns) {
+        took_long(spec, shared, connection, arguments, took_ns);
     }
     let monitors = &shared.clients.monitors;
     // As in Redis nobody watches administrators.
@@ -70,6 +102,40 @@ pub fn ran(
             bytes_max.min(LINE_BYTES_MAX),
         );
         monitors.push(&line, bytes_max);
+    }
+}
+
+/// Notes a command that took long, for SLOWLOG and for LATENCY.
+#[cold]
+fn took_long(
+    spec: &'static Spec,
+    shared: &Shared,
+    connection: &Connection,
+    arguments: Arguments<'_>,
+    took_ns: u64,
+) {
+    let settings = &shared.settings;
+    let at_s = connection.ran_until.as_ns() / SECOND;
+    if took_ns >= settings.slowlog_slower_than_ns() && !spec.flags.has(Flags::SKIP_SLOWLOG) {
+        let entry = SlowEntry {
+            id: 0,
+            at_s,
+            took_us: took_ns / MICROSECOND,
+            arguments: metrics::cut(shown(spec, arguments)),
+            peer: connection.client.peer.clone(),
+            name: connection.client.labels.read().name.clone(),
+        };
+        let slowlog = &shared.metrics.slowlog;
+        slowlog.add(entry, settings.slowlog_len_max());
+    }
+    if took_ns >= settings.latency_threshold_ns() {
+        let event = if spec.flags.has(Flags::FAST) {
+            "fast-command"
+        } else {
+            "command"
+        };
+        let latency = &shared.metrics.latency;
+        latency.add(event, at_s, took_ns / MILLISECOND);
     }
 }
 

@@ -173,16 +173,20 @@ pub static COMMANDS: &[&Spec] = &[
     &debug::SPEC,
 ];
 
-/// Longest command name; a longer word is none.
-const NAME_BYTES_MAX: usize = 32;
+static BY_NAME: LazyLock<HashMap<u128, &'static Spec, ahash::RandomState>> = LazyLock::new(|| {
+    let row = |spec: &&'static Spec| Some((number_of(spec.name.as_bytes())?, *spec));
+    COMMANDS.iter().filter_map(row).collect()
+});
 
-static BY_NAME: LazyLock<HashMap<&'static [u8], &'static Spec, ahash::RandomState>> =
-    LazyLock::new(|| {
-        COMMANDS
-            .iter()
-            .map(|spec| (spec.name.as_bytes(), *spec))
-            .collect()
-    });
+/// A name of up to 16 bytes, which no command's is longer than, as a number that is the same in any case. Names are of
+/// letters, digits and dots: nothing but the same letters in another case has the number of one.
+fn number_of(name: &[u8]) -> Option<u128> {
+    const CASE: u128 = u128::from_le_bytes([0x40; 16]);
+    let mut bytes = [0; 16];
+    bytes.get_mut(..name.len())?.copy_from_slice(name);
+    let number = u128::from_le_bytes(bytes);
+    Some(number & !((number & CASE) >> 1))
+}
 
 /// The names of all rows, those of subcommands included.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -193,9 +197,40 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The command of that name, in any case.
 pub fn find(name: &[u8]) -> Option<&'static Spec> {
-    let mut upper = [0; NAME_BYTES_MAX];
-    let upper = upper.get_mut(..name.len())?;
-    upper.copy_from_slice(name);
-    upper.make_ascii_uppercase();
-    BY_NAME.get(&*upper).copied()
+    let spec = *BY_NAME.get(&number_of(name)?)?;
+    // Zeros behind a name do not show in its number.
+    (spec.name.len() == name.len()).then_some(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_found_in_any_case_and_nothing_else_is() {
+        for spec in COMMANDS {
+            let (name, lower) = (spec.name.as_bytes(), spec.name.to_ascii_lowercase());
+            assert!(
+                name.iter().all(|byte| byte.is_ascii_uppercase()
+                    || byte.is_ascii_digit()
+                    || *byte == b'.')
+            );
+            for word in [name, lower.as_bytes()] {
+                assert!(find(word).is_some_and(|found| found.name == spec.name));
+            }
+            let longer = [name, b"\0"].concat();
+            assert!(
+                find(&longer).is_none() && find(&name[1..]).is_none_or(|it| it.name != spec.name)
+            );
+            for at in 0..name.len() {
+                let mut other = name.to_vec();
+                for bit in (0..8).filter(|bit| 1 << bit != 0x20) {
+                    other[at] ^= 1 << bit;
+                    assert!(find(&other).is_none_or(|found| found.name.as_bytes() == other));
+                    other[at] ^= 1 << bit;
+                }
+            }
+        }
+        assert!(find(b"").is_none() && find(&[b'A'; 17]).is_none());
+    }
 }

@@ -6,6 +6,7 @@ use super::acl;
 use super::context::Context;
 use super::dispatch;
 use super::error::Error;
+use super::observe;
 use super::pubsub::write_messages;
 use super::room::{Request, Room};
 use super::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Spec, Uses};
@@ -111,7 +112,7 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         return Ok(());
     }
     write_messages(context);
-    context.connection.executing = true;
+    context.connection.executing = Some(context.now);
     context.reply.array(transaction.queue.len());
     let (start, mut one) = (context.reply.position(), Vec::new());
     for (spec, arguments) in &transaction.queue {
@@ -119,15 +120,10 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         let (connection, tally) = (&mut *context.connection, &mut *context.tally);
         let (shared, arguments) = (context.shared, arguments.as_arguments());
         match acl::check::check_queued(shared, connection, spec, arguments) {
-            Ok(()) => dispatch::run(
-                spec,
-                shared,
-                connection,
-                arguments,
-                &mut one,
-                context.now,
-                tally,
-            ),
+            Ok(()) => {
+                observe::begins(spec, shared, connection, arguments, tally);
+                dispatch::run(spec, shared, connection, arguments, &mut one, tally);
+            }
             Err(error) => {
                 tally.rejected(spec.name);
                 let mut reply = Reply::new(&mut one, connection.protocol);
@@ -141,7 +137,7 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
             context.reply.error("ERR the replies of one EXEC must be at most 64 MiB; the command ran, and this one is left out");
         }
     }
-    context.connection.executing = false;
+    context.connection.executing = None;
     context.reply.set_protocol(context.connection.protocol);
     Ok(())
 }

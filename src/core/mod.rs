@@ -16,6 +16,7 @@ pub mod leases;
 pub mod limit;
 pub mod line;
 pub mod log;
+pub mod lone;
 pub mod loss;
 pub mod number;
 pub mod pause;

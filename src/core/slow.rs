@@ -29,7 +29,7 @@ impl Factor {
     /// `thousandths / 1000`, at least 1/64; `None` unless that is above 0 and below 1.
     pub fn from_thousandths(thousandths: u64) -> Option<Self> {
         let in_range = (1..1000).contains(&thousandths);
-        in_range.then_some(Self((Self::UNITS / 1000) * thousandths as u32).max(Self::MIN))
+        in_range.then(|| Self((Self::UNITS / 1000) * thousandths as u32).max(Self::MIN))
     }
 
     /// From its units, as a snapshot holds it: a multiple of 8 in range.

@@ -48,7 +48,9 @@ fn slowed(entry: &Entry, now: Timestamp) -> String {
 fn factors_are_exact_and_stay_in_range() {
     let factor = |thousandths| Factor::from_thousandths(thousandths).expect("a factor");
     assert_eq!(Factor::from_thousandths(0), None);
-    assert_eq!(Factor::from_thousandths(1000), None);
+    for beyond in [1000, 67_109, u64::from(u32::MAX), u64::MAX] {
+        assert_eq!(Factor::from_thousandths(beyond), None, "{beyond}");
+    }
     assert_eq!(factor(1), Factor::MIN);
     assert_eq!(factor(500).to_string(), "0.5");
     assert_eq!(factor(125).times(factor(125)).to_string(), "0.015625");

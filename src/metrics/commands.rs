@@ -18,14 +18,15 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn of_call(name: &'static str, ns: u64, failed: bool) -> Self {
+    /// `calls` of a command, each of `ns` nanoseconds.
+    pub(super) fn of_calls(name: &'static str, calls: u32, failed: u32, ns: u64) -> Self {
         Self {
             name,
             bucket: durations::bucket_of(ns),
-            calls: 1,
-            failed: u32::from(failed),
+            calls,
+            failed,
             rejected: 0,
-            ns,
+            ns: ns.saturating_mul(calls.into()),
         }
     }
 

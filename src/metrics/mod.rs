@@ -6,12 +6,14 @@ mod errors;
 mod latency;
 mod rate;
 mod slowlog;
+mod stretch;
 
 use commands::{Commands, Run};
 use errors::{Code, Errors};
 use rate::Rate;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use stretch::Stretch;
 
 pub use commands::CommandTotals;
 pub use durations::Spread;
@@ -32,6 +34,7 @@ pub struct Tally {
     pub granted: u64,
     /// Requests denied.
     pub denied: u64,
+    stretch: Stretch,
     runs: SmallVec<[Run; 8]>,
     codes: SmallVec<[(Code, u64); 1]>,
 }
@@ -46,9 +49,26 @@ impl Tally {
         std::mem::take(self)
     }
 
-    /// A command has run.
+    /// A command has run, and the clock was read before and after it.
     pub fn ran(&mut self, name: &'static str, took_ns: u64, failed: bool) {
-        self.add(Run::of_call(name, took_ns, failed));
+        self.add(Run::of_calls(name, 1, u32::from(failed), took_ns));
+    }
+
+    /// A quick command has run, and the clock was not read; how many have since it was.
+    pub fn ran_quickly(&mut self, name: &'static str, failed: bool) -> u32 {
+        self.stretch.add(name, failed);
+        self.stretch.calls()
+    }
+
+    /// True if quick commands have run since the clock was read.
+    pub const fn has_stretch(&self) -> bool {
+        self.stretch.calls() > 0
+    }
+
+    /// The clock was read, `ns` nanoseconds after the reading before; how long the last quick command ran.
+    pub fn end_stretch(&mut self, ns: u64) -> u64 {
+        let mut stretch = std::mem::take(&mut self.stretch);
+        stretch.end(ns, |run| self.add(run))
     }
 
     /// A command was refused and did not run.

@@ -15,16 +15,16 @@ use crate::store::{Sweep, Thinning};
 
 /// Places looked at in one step: a fraction of a millisecond, during which one shard is locked.
 const SWEEP_PLACES: usize = 2_000;
-/// Rest between steps while little is found dead. A key that is dead by then costs only memory, and
-/// below one dead place in ten that is little.
+/// Longest rest between steps. A key that is dead by then costs only memory: before a table grows the dead are dropped
+/// from it. A caller who comes back finds its key in its place, which is cheaper than to make it anew.
 const SWEEP_REST: Duration = Duration::from_millis(100);
-/// Steps between two rests while much is found dead, others having their turn after each. With one, keys that
-/// lived a millisecond were made faster (800,000 a second) than they were dropped.
-const SWEEP_STEPS_BUSY: usize = 8;
-/// Rest while much is found dead.
-const SWEEP_REST_BUSY: Duration = Duration::from_millis(1);
 /// One dead place in so many is much.
 const SWEEP_BUSY_SHARE: usize = 10;
+/// How long a round over all keys takes while much is found dead: a large table is given back in so long, at a few
+/// hundredths of one processor.
+const SWEEP_ROUND_BUSY: Duration = Duration::from_secs(10);
+/// Shortest rest, while very much is found dead.
+const SWEEP_REST_BUSY: Duration = Duration::from_millis(1);
 
 /// Places of a step while tables are made smaller, with others having their turn after each.
 const THIN_PLACES: usize = 2_000;
@@ -40,17 +40,20 @@ const SAVE_RETRY_SECONDS: u64 = 5;
 pub(super) async fn sweep(engine: Arc<Engine>) {
     let mut sweep = Sweep::default();
     loop {
-        let mut busy = true;
-        for _ in 0..SWEEP_STEPS_BUSY {
-            sweep = engine.sweep(sweep, SWEEP_PLACES);
-            busy = sweep.dropped > 0 && sweep.dropped * SWEEP_BUSY_SHARE >= sweep.looked;
-            if !busy {
-                break;
-            }
-            yield_now().await;
-        }
-        sleep(if busy { SWEEP_REST_BUSY } else { SWEEP_REST }).await;
+        sweep = engine.sweep(sweep, SWEEP_PLACES);
+        let busy = sweep.dropped > 0 && sweep.dropped * SWEEP_BUSY_SHARE >= sweep.looked;
+        let rest = match busy {
+            true => rest_while_busy(engine.shared.store.places()),
+            false => SWEEP_REST,
+        };
+        sleep(rest).await;
     }
+}
+
+/// The rest between steps with which a round over so many places takes [`SWEEP_ROUND_BUSY`].
+fn rest_while_busy(places: usize) -> Duration {
+    let steps = u32::try_from(places / SWEEP_PLACES).unwrap_or(u32::MAX);
+    (SWEEP_ROUND_BUSY / steps.max(1)).clamp(SWEEP_REST_BUSY, SWEEP_REST)
 }
 
 /// Drops keys and makes tables smaller while more memory is in use than `maxmemory`, for ever. Commands make room for

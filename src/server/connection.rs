@@ -5,8 +5,6 @@
 //! input, and at most `client-output-limit` and one reply of output. Messages that others send it wait in its
 //! mailbox, at most `pubsub-output-limit` of them, and leave a piece at a time.
 
-use std::convert::Infallible;
-use std::fmt;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,18 +15,18 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::gate::{Passage, Seat};
-use super::listener::Peer;
+use super::end::End;
+use super::gate::Passage;
 use super::stream::Stream;
 use super::tls::is_client_hello;
+use super::workers::Place;
 use super::{Server, ShutdownRequest, users};
 use crate::clients::Client;
 use crate::command::connection::Pending;
-use crate::engine::Engine;
 use crate::session::{Completion, Flow, Session};
 
 /// Bytes asked for in one read; about what an idle connection's buffer keeps.
-const READ_BYTES: usize = 16 * 1024;
+pub(super) const READ_BYTES: usize = 16 * 1024;
 /// Bytes asked for while the peer sends more than [`READ_BYTES`] at a time (a deep pipeline).
 const READ_BYTES_BUSY: usize = 64 * 1024;
 /// Bytes of messages taken out of the mailbox at a time, so that what is under way hardly adds to their bound.
@@ -40,168 +38,60 @@ const WAITING_BYTES_MAX: usize = 64 * 1024;
 /// recovers in seconds; a minute without taking a single byte is a peer that is stuck, and its replies
 /// would be held for as long as it likes.
 const STALL: Duration = Duration::from_secs(60);
-/// How long a peer is listened to after its last reply; see [`linger`].
-pub(super) const LINGER: Duration = Duration::from_secs(1);
-/// For how many bytes at most.
-const LINGER_BYTES: usize = 1024 * 1024;
 /// What a peer gets that speaks TLS to a plain port. It cannot read it, and tools know what that means.
 const NO_TLS: &[u8] = b"-ERR this port does not speak TLS\r\n";
 
-/// Why a connection ends.
-enum End {
-    /// The peer closed its side, and has its replies.
-    PeerClosed,
-    /// The session closes it (QUIT, a protocol error).
-    SessionClosed,
-    /// The peer speaks TLS, and this is not the port for it.
-    SpokeTls,
-    /// `CLIENT KILL`.
-    Killed,
-    /// It did not read its messages.
-    Overrun,
-    /// Nothing came for `timeout` seconds.
-    Idle,
-    /// The peer left its replies unread.
-    Stalled,
-    /// The server stops.
-    Stopping,
-    /// The socket broke.
-    Broken(io::Error),
+/// Why a connection is no longer served at its place.
+pub(super) enum Ended {
+    For(End),
+    /// It goes on there.
+    Moves(Place),
 }
 
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PeerClosed => f.write_str("closed by the client"),
-            Self::SessionClosed => f.write_str("closed after a last reply"),
-            Self::SpokeTls => f.write_str("the client speaks TLS to a port of plain text"),
-            Self::Killed => f.write_str("killed"),
-            Self::Overrun => f.write_str("messages were not read"),
-            Self::Idle => f.write_str("idle for too long"),
-            Self::Stalled => f.write_str("replies were not read"),
-            Self::Stopping => f.write_str("the server stops"),
-            Self::Broken(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl From<io::Error> for End {
-    fn from(error: io::Error) -> Self {
-        Self::Broken(error)
-    }
-}
-
-/// Serves one connection until it ends.
-pub(super) async fn run(
-    server: Arc<Server>,
-    stream: Stream,
-    peer: Peer,
-    wake: Arc<Notify>,
-    seat: Seat,
-) {
-    let local = stream.local_address().unwrap_or_else(|| peer.to_string());
-    let registered = Registered::new(&server.engine, peer.to_string(), local, wake.clone());
-    let client = registered.client.clone();
-    tracing::debug!(%peer, id = client.id, "connected");
-    let mut connection = Connection {
-        session: Session::new(server.engine.clone(), client.clone()),
-        server,
-        stream,
-        client,
-        wake,
-        input: BytesMut::new(),
-        output: Vec::new(),
-        read_bytes: READ_BYTES,
-    };
-    let end = connection.serve().await;
-    let Connection {
-        stream,
-        client,
-        session,
-        server,
-        ..
-    } = connection;
-    // What it watches, what it listens to and what is bound to it goes at once, and not when the last bytes are out.
-    drop(session);
-    // Gone from CLIENT LIST before the last bytes are; its place is free only when the socket is.
-    drop(registered);
-    if let End::Overrun = end {
-        server.engine.shared.metrics.overran();
-        tracing::warn!(%peer, id = client.id, "cut off: its messages were not read");
-    }
-    if let End::SpokeTls = end
-        && let Some(left_out) = server.tls_to_plain.due(server.now())
-    {
-        tracing::warn!(%peer, reason = %end, left_out, "no reply");
-    }
-    tracing::debug!(%peer, id = client.id, reason = %end, "disconnected");
-    let stream = stream.into_bare();
-    match end {
-        End::SessionClosed | End::SpokeTls => linger(stream, LINGER).await,
-        // Only what has come already: idle clients must not hold the stop up.
-        End::Stopping => linger(stream, Duration::ZERO).await,
-        _ => drop(stream),
-    }
-    drop(seat);
-}
-
-/// The client's entry in the engine's list; dropping it (a panic does so too) removes it.
-struct Registered {
-    engine: Arc<Engine>,
-    client: Arc<Client>,
-}
-
-impl Registered {
-    fn new(engine: &Arc<Engine>, peer: String, local: String, wake: Arc<Notify>) -> Self {
-        let wake = Box::new(move || wake.notify_one());
-        let client = engine
-            .shared
-            .clients
-            .register(peer, local, engine.shared.clock.now(), wake);
-        engine.shared.metrics.connected();
-        Self {
-            engine: engine.clone(),
-            client,
-        }
-    }
-}
-
-impl Drop for Registered {
-    fn drop(&mut self) {
-        self.engine.shared.clients.remove(self.client.id);
-    }
-}
-
-struct Connection {
-    server: Arc<Server>,
-    stream: Stream,
-    client: Arc<Client>,
+/// A connection at its place.
+pub(super) struct Connection {
+    pub(super) server: Arc<Server>,
+    pub(super) stream: Stream,
+    /// Where it is served.
+    pub(super) place: Place,
+    pub(super) client: Arc<Client>,
     /// Told when [`Connection::is_over`] may have changed, or the gate has opened.
-    wake: Arc<Notify>,
-    session: Session,
-    input: BytesMut,
-    output: Vec<u8>,
-    read_bytes: usize,
+    pub(super) wake: Arc<Notify>,
+    pub(super) session: Session,
+    pub(super) input: BytesMut,
+    pub(super) output: Vec<u8>,
+    pub(super) read_bytes: usize,
+    /// It has not said anything yet.
+    pub(super) is_new: bool,
 }
 
 impl Connection {
-    async fn serve(&mut self) -> End {
+    pub(super) async fn serve(&mut self) -> Ended {
         match self.converse().await {
-            Ok(never) => match never {},
-            Err(end) => end,
+            Ok(place) => Ended::Moves(place),
+            Err(end) => Ended::For(end),
         }
     }
 
-    async fn converse(&mut self) -> Result<Infallible, End> {
-        self.read().await?;
-        if is_client_hello(&self.input) {
-            self.output.extend_from_slice(NO_TLS);
-            self.flush().await?;
-            return Err(End::SpokeTls);
+    /// Answers until it is to move.
+    async fn converse(&mut self) -> Result<Place, End> {
+        if std::mem::take(&mut self.is_new) {
+            self.read().await?;
+            if is_client_hello(&self.input) {
+                self.output.extend_from_slice(NO_TLS);
+                self.flush().await?;
+                return Err(End::SpokeTls);
+            }
+            self.answer().await?;
         }
         loop {
-            self.answer().await?;
+            if self.stream.can_move()
+                && let Some(place) = self.place.next()
+            {
+                return Ok(place);
+            }
             self.read().await?;
+            self.answer().await?;
         }
     }
 
@@ -459,26 +349,4 @@ async fn rest(time: Option<Duration>) {
         Some(time) => sleep(time).await,
         None => std::future::pending().await,
     }
-}
-
-/// Closes so that the last replies arrive. Closing a socket with unread input makes the kernel send a
-/// reset, on which the peer's kernel throws away replies that it has not read yet; so the sending side
-/// is closed first and what still comes in `time` is read and dropped.
-pub(super) async fn linger(stream: Stream, time: Duration) {
-    let mut stream = stream.into_bare();
-    let drain = async {
-        if stream.shutdown().await.is_err() {
-            return;
-        }
-        let mut scratch = [0; 4096];
-        let mut left = LINGER_BYTES;
-        while left > 0 {
-            match stream.read(&mut scratch).await {
-                Ok(0) | Err(_) => return,
-                Ok(length) => left = left.saturating_sub(length),
-            }
-        }
-    };
-    // On time-out there is nothing more to do for this peer.
-    let _ = timeout(time, drain).await;
 }

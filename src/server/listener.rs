@@ -10,10 +10,11 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
 
+use super::end::{LINGER, linger};
 use super::stream::Stream;
 use super::tls::{HandshakeError, Tls};
 use super::unix_socket::SocketFile;
-use super::{Server, connection};
+use super::{Server, served};
 
 /// Shortest and longest rest after a failed accept. The usual reason is that no descriptor is free;
 /// without a rest the loop would spin, as the peer stays at the head of the queue.
@@ -144,19 +145,24 @@ fn admit(server: &Arc<Server>, stream: Stream, peer: Peer, tls: Option<&Arc<Tls>
         tracing::debug!(%peer, %error, "cannot set up the connection");
         return;
     }
-    match (tls, stream) {
-        (Some(tls), Stream::Tcp(stream)) => {
-            let (server, tls) = (server.clone(), tls.clone());
-            tokio::spawn(async move {
+    let (tls, serving) = (tls.cloned(), server.clone());
+    let served = server
+        .workers
+        .place()
+        .serve(stream, async move |stream, place| {
+            let stream = match (tls, stream) {
                 // It has its place among the clients from here on: handshakes are bounded with them.
-                if let Some(stream) = shake_hands(&server, &tls, stream, &peer, &wake).await {
-                    connection::run(server, stream, peer, wake, seat).await;
+                (Some(tls), Stream::Tcp(stream)) => {
+                    shake_hands(&serving, &tls, stream, &peer, &wake).await
                 }
-            });
-        }
-        (_, stream) => {
-            tokio::spawn(connection::run(server.clone(), stream, peer, wake, seat));
-        }
+                (_, stream) => Some(stream),
+            };
+            if let Some(stream) = stream {
+                served::run(serving, stream, place, peer, wake, seat).await;
+            }
+        });
+    if let Err(error) = served {
+        tracing::debug!(%error, "cannot hand the connection over");
     }
 }
 
@@ -224,7 +230,7 @@ fn turn_away(server: &Server, stream: Stream, tls: Option<&Arc<Tls>>, text: &'st
             };
             // A new socket takes a short text at once; if not, there is nobody to tell.
             if stream.writable().await.is_ok() && stream.try_write(text).is_ok() {
-                connection::linger(stream, connection::LINGER).await;
+                linger(stream, LINGER).await;
             }
         });
     }

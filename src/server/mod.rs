@@ -16,9 +16,11 @@ use crate::session::Completion;
 use crate::settings::Settings;
 
 mod background;
+mod balance;
 mod bind;
 mod connection;
 mod descriptors;
+mod end;
 mod gate;
 mod journal;
 mod listener;
@@ -26,6 +28,7 @@ mod policies;
 mod reload;
 mod saver;
 mod seldom;
+mod served;
 mod service_manager;
 mod shutdown;
 mod start;
@@ -34,6 +37,7 @@ mod tls;
 mod unix_socket;
 mod users;
 mod waiting;
+mod workers;
 
 pub use start::run;
 
@@ -42,6 +46,7 @@ use listener::Door;
 use saver::Saver;
 use seldom::Seldom;
 use service_manager::{State, tell};
+use workers::Workers;
 
 /// How long connections may take to hand over their last replies when the server stops.
 const GRACE: Duration = Duration::from_secs(1);
@@ -51,6 +56,7 @@ const FAREWELLS_MAX: usize = 64;
 /// What all tasks share.
 struct Server {
     engine: Arc<Engine>,
+    workers: Arc<Workers>,
     saver: Arc<Saver>,
     gate: Arc<Gate>,
     shutdown_requests: mpsc::Sender<ShutdownRequest>,
@@ -95,12 +101,14 @@ async fn serve(
     doors: Vec<Door>,
     engine: Arc<Engine>,
     keeper: Arc<Keeper>,
+    workers: Arc<Workers>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (shutdown_requests, mut requests) = mpsc::channel(1);
     let server = Arc::new(Server {
         saver: Saver::new(engine.clone(), keeper.clone()),
         engine,
+        workers,
         gate: Arc::new(Gate::new()),
         shutdown_requests,
         farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)),
@@ -115,6 +123,7 @@ async fn serve(
     for door in doors {
         tasks.spawn(listener::accept(server.clone(), door));
     }
+    tasks.spawn(balance::balance(server.workers.clone()));
     tasks.spawn(background::sweep(server.engine.clone()));
     tasks.spawn(background::thin(server.engine.clone()));
     tasks.spawn(waiting::fire(server.engine.clone(), server.gate.clone()));

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::thread;
 
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -15,6 +17,7 @@ use super::reload::Reload;
 use super::service_manager::{State, tell};
 use super::shutdown::signalled;
 use super::tls::Tls;
+use super::workers::Workers;
 use super::{descriptors, journal, policies, serve, users};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config, Listening};
@@ -37,11 +40,8 @@ use crate::store::Store;
 pub fn run(config: &Config) -> Result<(), String> {
     let set_loglevel = logging::start(config.log_format, config.loglevel);
     check_directory(config)?;
-    let mut runtime = Builder::new_multi_thread();
-    if let Some(threads) = config.threads {
-        runtime.worker_threads(usize::try_from(threads).unwrap_or(usize::MAX));
-    }
-    let runtime = runtime.enable_all().build().map_err(line)?;
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(line)?;
     let result = runtime.block_on(async {
         // Before anything takes long: a signal must not end the process without further ado.
         let hangup = signal(SignalKind::hangup()).map_err(line)?;
@@ -158,8 +158,19 @@ async fn start(
     tokio::spawn(reload(config, &engine, tls).at_each(hangup));
     // Never freed: at the end the system takes the memory back at once, and key by key it takes seconds.
     std::mem::forget(engine.clone());
-    serve(doors, engine, keeper, stop).await.map_err(line)?;
+    let (workers, _threads) = Workers::start(threads(config)).map_err(line)?;
+    serve(doors, engine, keeper, workers, stop)
+        .await
+        .map_err(line)?;
     Ok(End::Stopped)
+}
+
+/// As many threads as were asked for, or one for each core.
+fn threads(config: &Config) -> usize {
+    match config.threads {
+        Some(threads) => usize::try_from(threads).unwrap_or(usize::MAX),
+        None => thread::available_parallelism().map_or(1, NonZero::get),
+    }
 }
 
 const TOO_MANY_POLICIES: &str = "with those of --policies there are more than 10000 policies";

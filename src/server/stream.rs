@@ -1,6 +1,8 @@
 //! What a connection runs on. A match and no box: over TCP it costs as little as the socket itself.
 
 use std::io::{self, IoSlice, Write};
+use std::net::TcpStream as StdTcpStream;
+use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -16,7 +18,43 @@ pub(super) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+/// A socket that no runtime looks after, on its way from one to another.
+pub(super) enum Detached {
+    Tcp(StdTcpStream),
+    Unix(StdUnixStream),
+}
+
+impl Detached {
+    /// Into the runtime of the caller.
+    ///
+    /// # Errors
+    /// The runtime cannot take it.
+    pub(super) fn attach(self) -> io::Result<Stream> {
+        Ok(match self {
+            Self::Tcp(stream) => Stream::Tcp(TcpStream::from_std(stream)?),
+            Self::Unix(stream) => Stream::Unix(UnixStream::from_std(stream)?),
+        })
+    }
+}
+
 impl Stream {
+    /// True if it can be [detached](Self::detach). A session of TLS stays where it was begun.
+    pub(super) const fn can_move(&self) -> bool {
+        matches!(self, Self::Tcp(_) | Self::Unix(_))
+    }
+
+    /// Out of its runtime. A session of TLS is not begun before the socket is where it stays.
+    ///
+    /// # Errors
+    /// The runtime does not let it go.
+    pub(super) fn detach(self) -> io::Result<Detached> {
+        match self {
+            Self::Tcp(stream) => Ok(Detached::Tcp(stream.into_std()?)),
+            Self::Unix(stream) => Ok(Detached::Unix(stream.into_std()?)),
+            Self::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
     /// Hands over as many of `bytes` as are taken at once, at least one, or for TLS some of what it
     /// [holds back](Self::holds_back), and then it may be none.
     ///

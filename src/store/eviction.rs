@@ -11,7 +11,7 @@
 use super::key::Key;
 use super::keyspace::{DATABASES_MAX, Store, Sweep};
 use super::shard::{SHARDS, Shards, Step};
-use super::table::Room;
+use super::table::Fill;
 use super::value::Value;
 use crate::core::loss::Loss;
 use crate::core::units::Timestamp;
@@ -58,7 +58,7 @@ pub enum Fit {
     Grows(usize),
 }
 
-impl Room {
+impl Fill {
     /// True if `count` new keys fit in, and a few others that come at the same time.
     fn has(self, count: usize) -> bool {
         count + (self.keys_max / FREED_PART_MIN).min(SPARE_PLACES_MAX) <= self.free
@@ -105,7 +105,7 @@ impl Store {
     /// How `count` new keys would fit into the table of a shard.
     pub fn fit(&self, database: u8, shard: usize, count: usize) -> Fit {
         match self.existing(database) {
-            Some(shards) => shards.room(shard).fit(count),
+            Some(shards) => shards.fill(shard).fit(count),
             None => Fit::Grows(DATABASE_BYTES),
         }
     }
@@ -125,7 +125,7 @@ impl Store {
         };
         let _renewing = self.eviction.renewing.lock();
         shards.settle(shard);
-        let table = shards.room(shard);
+        let table = shards.fill(shard);
         let bytes = table.bytes();
         // Others may have made them meanwhile.
         if table.has(count) || !has_room(bytes) {
@@ -136,14 +136,14 @@ impl Store {
         if missing > 0 {
             self.drop_fullest(database, shards, shard, missing, now);
         }
-        let table = shards.room(shard);
+        let table = shards.fill(shard);
         let least = (table.keys_max / FREED_PART_MIN).max(count);
         if !table.has(count) && table.stale() > 0 && table.free + table.stale() >= least {
             self.eviction.renewing_bytes.store(bytes, Relaxed);
             shards.renew(shard);
             self.eviction.renewing_bytes.store(0, Relaxed);
         }
-        shards.room(shard).has(count)
+        shards.fill(shard).has(count)
     }
 
     /// Bytes that are used for a moment, since a table is made anew.
@@ -161,7 +161,7 @@ impl Store {
         most: usize,
         now: Timestamp,
     ) {
-        let places = shards.room(shard).places;
+        let places = shards.fill(shard).places;
         let begin = self.eviction.place.fetch_add(SAMPLE_PLACES, Relaxed) % places;
         let mut sample = Vec::new();
         let looked = self.look(database, shard, begin, SAMPLE_PLACES, now, &mut sample);

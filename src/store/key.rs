@@ -185,6 +185,13 @@ impl fmt::Debug for Key {
     }
 }
 
+/// It hashes and compares as its bytes do.
+impl Borrow<[u8]> for Key {
+    fn borrow(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,12 +241,5 @@ mod tests {
             assert_eq!(Key::new(a).cmp(&Key::new(b)), a.cmp(b));
             assert_eq!(Key::new(a) == Key::new(b), a == b);
         }
-    }
-}
-
-/// It hashes and compares as its bytes do.
-impl Borrow<[u8]> for Key {
-    fn borrow(&self) -> &[u8] {
-        self.as_bytes()
     }
 }

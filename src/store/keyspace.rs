@@ -19,13 +19,14 @@ use smallvec::SmallVec;
 use std::sync::OnceLock;
 
 mod changes;
+mod lone;
 
 /// Databases that `SELECT` can reach at most.
 pub const DATABASES_MAX: u8 = 16;
 
 /// All databases. Every method locks what it touches for its own length only.
 pub struct Store {
-    databases: Box<[OnceLock<Shards>]>,
+    pub(super) databases: Box<[OnceLock<Shards>]>,
     hasher: RandomState,
     pub(super) watches: Watches,
     /// Which keys have changed since the journal last looked.
@@ -104,7 +105,7 @@ impl Store {
         now: Timestamp,
         f: impl FnOnce(&mut Value) -> R,
     ) -> R {
-        self.database(database).write(key, |value| {
+        self.database(database).write(key, now, |value| {
             self.lapse(database, key, value, now);
             value.forget(now);
             let share = Share::of(value);
@@ -133,7 +134,7 @@ impl Store {
         now: Timestamp,
         f: impl FnOnce(&mut [Value]) -> R,
     ) -> R {
-        self.database(database).write_many(keys, |values| {
+        self.database(database).write_many(keys, now, |values| {
             for (value, key) in values.iter_mut().zip(keys) {
                 self.lapse(database, key, value, now);
                 value.forget(now);
@@ -324,7 +325,9 @@ impl Store {
     /// Puts a value in place, as it comes from disk; a default one takes the key out.
     pub fn restore(&self, database: u8, key: &Key, value: Value) {
         let (share, next_lapse) = (Share::of(&value), value.next_lapse());
-        let replaced = self.database(database).write(key.as_bytes(), |place| {
+        // Before all time nothing has gone by itself.
+        let (name, shards) = (key.as_bytes(), self.database(database));
+        let replaced = shards.write(name, Timestamp::ZERO, |place| {
             Share::of(&std::mem::replace(place, value))
         });
         if share.has_leases() || replaced.has_leases() {
@@ -342,11 +345,6 @@ impl Store {
     pub fn bytes(&self, database: u8, key: &[u8], now: Timestamp) -> Option<usize> {
         self.existing(database)?
             .bytes(key, |value| !value.is_forgettable(now))
-    }
-
-    /// Bytes of the tables of a database, what keys hold elsewhere left out.
-    pub fn table_bytes(&self, database: u8) -> usize {
-        self.existing(database).map_or(0, Shards::table_bytes)
     }
 
     /// Empties a database.

@@ -11,6 +11,7 @@ mod policies;
 mod records;
 mod shard;
 mod table;
+mod tables;
 mod touched;
 mod value;
 mod watches;

@@ -59,10 +59,13 @@ struct Promised(u8);
 impl Promised {
     const AFTER_PAUSE: u8 = 1;
     const AHEAD: u8 = 2;
+    /// Beside the two: the journal knows that the bucket has changed. See [`Packed::untouch`].
+    const TOUCHED: u8 = 4;
 
     fn of(bucket: &Bucket) -> Self {
         let after_pause = Self::AFTER_PAUSE * u8::from(bucket.promised_after_pause);
-        Self(after_pause | Self::AHEAD * u8::from(bucket.promised_ahead))
+        let ahead = Self::AHEAD * u8::from(bucket.promised_ahead);
+        Self(after_pause | ahead)
     }
 
     const fn is(self, promised: u8) -> bool {
@@ -102,6 +105,61 @@ impl Packed {
             (None, Form::Whole(place)) => **place = value,
             (None, place) => *place = Form::Whole(Box::new(value)),
         }
+    }
+
+    /// Gives `f` the bucket, if it is nothing else, and keeps what it leaves there. A change is told to `touch`, which
+    /// says whether it need not be told again until [`Self::untouch`].
+    pub fn with_bucket<R>(
+        &mut self,
+        f: impl FnOnce(&mut Bucket) -> R,
+        touch: impl FnOnce() -> bool,
+    ) -> Option<R> {
+        let Form::Bucket {
+            limit,
+            promised,
+            deficit_high,
+            deficit_low,
+            base,
+        } = &mut self.0
+        else {
+            return None;
+        };
+        let mut bucket = unpacked_bucket(limit, *promised, *deficit_high, *deficit_low, *base);
+        let before = bucket;
+        let result = f(&mut bucket);
+        if bucket == before {
+            return Some(result);
+        }
+        let touched = promised.0 & Promised::TOUCHED;
+        let deficit = bucket.level.deficit;
+        match u32::try_from(deficit >> 64) {
+            Ok(high) if bucket.limit == before.limit && bucket.undrained.is_none() => {
+                (*deficit_high, *deficit_low, *base) = (high, deficit as u64, bucket.level.base);
+                let touched = match touched == 0 && touch() {
+                    true => Promised::TOUCHED,
+                    false => touched,
+                };
+                *promised = Promised(Promised::of(&bucket).0 | touched);
+            }
+            _ => {
+                touch();
+                self.put(bucket.into());
+            }
+        }
+        Some(result)
+    }
+
+    /// The next change is told again. Whoever forgets that a key was touched has to call this, under the key's lock, before
+    /// it reads the key for the last time.
+    pub const fn untouch(&mut self) {
+        if let Form::Bucket { promised, .. } = &mut self.0 {
+            promised.0 &= !Promised::TOUCHED;
+        }
+    }
+
+    /// True if nobody would miss it at `now`: it has gone by itself, and left no lease that somebody has to notice.
+    pub fn is_dead(&self, now: Timestamp) -> bool {
+        self.read(|value| value.leases() == 0 && value.is_forgettable(now))
     }
 
     /// Bytes that it takes outside of itself.
@@ -246,19 +304,10 @@ impl Form {
                 deficit_high,
                 deficit_low,
                 base,
-            } => State::Bucket(
-                Bucket {
-                    limit: limit.limit(),
-                    level: Level {
-                        deficit: u128::from(*deficit_high) << 64 | u128::from(*deficit_low),
-                        base: *base,
-                    },
-                    promised_after_pause: promised.is(Promised::AFTER_PAUSE),
-                    promised_ahead: promised.is(Promised::AHEAD),
-                    undrained: None,
-                },
-                None,
-            ),
+            } => {
+                let bucket = unpacked_bucket(limit, *promised, *deficit_high, *deficit_low, *base);
+                State::Bucket(bucket, None)
+            }
             Self::Window {
                 limit,
                 begin,
@@ -290,6 +339,25 @@ impl Form {
             Self::Whole(value) => return (**value).clone(),
         };
         Value::Limit(Entry::from(state))
+    }
+}
+
+fn unpacked_bucket(
+    limit: &Shared<BucketLimit>,
+    promised: Promised,
+    deficit_high: u32,
+    deficit_low: u64,
+    base: Timestamp,
+) -> Bucket {
+    Bucket {
+        limit: limit.limit(),
+        level: Level {
+            deficit: u128::from(deficit_high) << 64 | u128::from(deficit_low),
+            base,
+        },
+        promised_after_pause: promised.is(Promised::AFTER_PAUSE),
+        promised_ahead: promised.is(Promised::AHEAD),
+        undrained: None,
     }
 }
 

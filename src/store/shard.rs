@@ -6,11 +6,14 @@
 
 use super::key::Key;
 use super::packed::Packed;
-use super::table::{PLACE_BYTES, Room, Table};
+use super::table::{Fill, PLACE_BYTES, Table};
 use super::value::Value;
+use crate::core::bucket::Bucket;
+use crate::core::units::Timestamp;
 use ahash::RandomState;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Shards of a database, a power of two. Many, so that calls rarely meet at one, and that one of ten million keys (20,000)
 /// is walked in a fraction of a millisecond, or written to a snapshot in one. Few, so that a database of some keys costs little.
@@ -46,6 +49,7 @@ impl Step {
 pub struct Shards {
     shards: Box<[Shard]>,
     hasher: RandomState,
+    crowded_out: AtomicUsize,
 }
 
 /// A table and its lock, in a cache line of their own.
@@ -58,6 +62,7 @@ impl Shards {
         Self {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             hasher,
+            crowded_out: AtomicUsize::new(0),
         }
     }
 
@@ -103,7 +108,7 @@ impl Shards {
     }
 
     /// Gives `f` the value of `key`, or a default one to fill; a void one is dropped afterwards.
-    pub fn write<R>(&self, key: &[u8], f: impl FnOnce(&mut Value) -> R) -> R {
+    pub fn write<R>(&self, key: &[u8], now: Timestamp, f: impl FnOnce(&mut Value) -> R) -> R {
         let hash = self.hash(key);
         let mut table = self.shards[shard_of(hash)].0.write();
         let (result, value) = match table.find_mut(hash, key) {
@@ -121,13 +126,61 @@ impl Shards {
                 (f(&mut value), value)
             }
         };
-        self.put(&mut table, key, hash, value);
+        self.put(&mut table, key, hash, value, now);
         result
+    }
+
+    /// Gives `f` the bucket of `key` if it is packed, and of a key that is not there the one that `begin` makes. `None`
+    /// for any other key, and if `f` says so: then the bucket must be as it was. `touch` is told of a change, see
+    /// [`Packed::with_bucket`].
+    pub fn write_bucket<R>(
+        &self,
+        key: &[u8],
+        now: Timestamp,
+        begin: impl FnOnce() -> Bucket,
+        f: impl FnOnce(&mut Bucket) -> Option<R>,
+        touch: impl FnOnce() -> bool,
+    ) -> Option<R> {
+        let hash = self.hash(key);
+        let mut table = self.shards[shard_of(hash)].0.write();
+        if let Some(packed) = table.find_mut(hash, key) {
+            return packed.with_bucket(f, touch)?;
+        }
+        let mut bucket = begin();
+        let result = f(&mut bucket)?;
+        self.put(&mut table, key, hash, bucket.into(), now);
+        touch();
+        Some(result)
+    }
+
+    /// As [`Self::read`], for whoever has taken the key out of those that were touched.
+    pub fn read_touched<R>(&self, key: &[u8], f: impl FnOnce(Option<&Value>) -> R) -> R {
+        let hash = self.hash(key);
+        let mut table = self.shards[shard_of(hash)].0.write();
+        match table.find_mut(hash, key) {
+            Some(packed) => {
+                packed.untouch();
+                packed.read(|value| f(Some(value)))
+            }
+            None => f(None),
+        }
+    }
+
+    /// Changes are told again of all keys, see [`Packed::untouch`].
+    pub fn untouch_all(&self) {
+        for shard in &self.shards {
+            shard.0.write().for_each_mut(Packed::untouch);
+        }
     }
 
     /// As [`Self::write`] for several keys at once, all locked before `f` sees them. A key named twice
     /// is one value only at its first place; callers that care refuse that.
-    pub fn write_many<R>(&self, keys: &[&[u8]], f: impl FnOnce(&mut [Value]) -> R) -> R {
+    pub fn write_many<R>(
+        &self,
+        keys: &[&[u8]],
+        now: Timestamp,
+        f: impl FnOnce(&mut [Value]) -> R,
+    ) -> R {
         let hashes: SmallVec<[u64; 16]> = keys.iter().map(|key| self.hash(key)).collect();
         let order = order_of(&hashes);
         let lock = |&shard: &usize| self.shards[shard].0.write();
@@ -139,26 +192,35 @@ impl Shards {
         }
         let result = f(&mut values);
         for ((key, &hash), value) in keys.iter().zip(&hashes).zip(values) {
-            self.put(&mut guards[place_in(&order, hash)], key, hash, value);
+            self.put(&mut guards[place_in(&order, hash)], key, hash, value, now);
         }
         result
     }
 
+    /// Returns when every lock that is held now was let go once.
+    pub fn pass(&self) {
+        self.shards.iter().for_each(|shard| drop(shard.0.read()));
+    }
+
     /// Puts a value at its key; a void one takes the key out of the table.
-    fn put(&self, table: &mut Table, key: &[u8], hash: u64, value: Value) {
+    fn put(&self, table: &mut Table, key: &[u8], hash: u64, value: Value, now: Timestamp) {
         if value.is_absent() {
             table.remove(hash, key);
         } else if let Some(packed) = table.find_mut(hash, key) {
             packed.put(value);
         } else {
             let place = (Key::new(key), Packed::new(value));
-            table.insert(hash, place, |key| self.hash(key.as_bytes()));
+            let rehash = |key: &Key| self.hash(key.as_bytes());
+            let dropped = table.insert(hash, place, rehash, |packed| packed.is_dead(now));
+            if dropped > 0 {
+                self.crowded_out.fetch_add(dropped, Relaxed);
+            }
         }
     }
 
-    /// Returns when every lock that is held now was let go once.
-    pub fn pass(&self) {
-        self.shards.iter().for_each(|shard| drop(shard.0.read()));
+    /// Keys dropped since the last call because there was no room.
+    pub fn take_crowded_out(&self) -> usize {
+        self.crowded_out.swap(0, Relaxed)
     }
 
     /// Keys in the table, those that nobody has yet noticed to be gone included.
@@ -178,15 +240,15 @@ impl Shards {
         shard_of(self.hash(key))
     }
 
-    /// How the places of a shard are used.
-    pub fn room(&self, shard: usize) -> Room {
-        self.shards[shard].0.read().room()
+    /// How full the table of a shard is.
+    pub fn fill(&self, shard: usize) -> Fill {
+        self.shards[shard].0.read().fill()
     }
 
-    /// Ends a move of the keys of a shard from one table to another, if there is one.
+    /// Ends the move of the keys of a shard to another table, if there is one.
     pub fn settle(&self, shard: usize) {
         let mut table = self.shards[shard].0.write();
-        table.move_on(usize::MAX, |key| self.hash(key.as_bytes()));
+        table.settle(|key| self.hash(key.as_bytes()));
     }
 
     /// Replaces the table of a shard by a new one of the same size, in which the places of keys that were dropped are
@@ -228,9 +290,9 @@ impl Shards {
         mut is_dead: impl FnMut(&Key, &mut Value) -> bool,
     ) -> Step {
         let mut table = self.shards[shard].0.write();
-        let moved = table.move_on(budget, |key| self.hash(key.as_bytes()));
+        let moved = table.move_on(budget, |key| self.hash(key.as_bytes()), |_| false);
         let places = table.places();
-        let end = places.min(place.saturating_add(budget - moved));
+        let end = places.min(place.saturating_add(budget - moved.places));
         let mut is_dead = |key: &Key, packed: &mut Packed| {
             let mut value = packed.take();
             let dead = is_dead(key, &mut value);
@@ -249,7 +311,7 @@ impl Shards {
         // A table that begins to shrink is not left before it has.
         let is_done = end == places && !table.is_moving();
         Step {
-            looked: moved + end.saturating_sub(place),
+            looked: moved.places + end.saturating_sub(place),
             dropped,
             next: (!is_done).then_some(end),
         }

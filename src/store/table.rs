@@ -5,7 +5,8 @@
 //! thousand keys to move, as it would in a table that moves all of them when it is full. Redis's own dictionary works
 //! this way.
 //!
-//! Keys that went leave marks in a table, which fill it as keys do. It is exchanged for one of the same size then.
+//! Keys that went leave marks in a table, which fill it as keys do; and of keys that live for a moment each, a table may
+//! hold little but dead ones. It is exchanged for one of the same size then, and the dead do not move.
 
 use super::key::Key;
 use super::packed::Packed;
@@ -25,11 +26,23 @@ pub const PLACE_BYTES: usize = size_of::<Place>() + 1;
 /// meanwhile.
 const MOVED_AT_A_TIME: usize = 64;
 
+/// Places from which is told how many keys of a full table are dead: some microseconds' work.
+const SAMPLE_PLACES: usize = 128;
+
 /// Keys and what they hold. Whoever calls has hashed the key.
 #[derive(Default)]
 pub struct Table {
     places: HashTable<Place>,
     old: Option<Box<Old>>,
+}
+
+/// What was done about an old table.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Moved {
+    /// Its places that are empty now.
+    pub places: usize,
+    /// Keys that were dead and are gone.
+    pub dropped: usize,
 }
 
 /// The table before, on its way out.
@@ -41,7 +54,7 @@ struct Old {
 
 /// How the places of a table are used; those of an old one are left out, though its keys are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
+pub struct Fill {
     /// All; at least one, though an empty table takes no memory.
     pub places: usize,
     /// Those with a key.
@@ -52,7 +65,7 @@ pub struct Room {
     pub keys_max: usize,
 }
 
-impl Room {
+impl Fill {
     /// Bytes of the table that this one is exchanged for if so many keys more come than have room, at the most.
     pub fn grown_bytes(self, count: usize) -> usize {
         let places = places_for(grown(self.keys + count, self.places));
@@ -123,15 +136,42 @@ impl Table {
         }
     }
 
-    /// Puts in a key that is not there.
-    pub fn insert(&mut self, hash: u64, place: (Key, Packed), rehash: impl Fn(&Key) -> u64) {
+    /// Puts in a key that is not there. Of others, those that are dead may go; how many did.
+    pub fn insert(
+        &mut self,
+        hash: u64,
+        place: (Key, Packed),
+        rehash: impl Fn(&Key) -> u64,
+        is_dead: impl Fn(&Packed) -> bool,
+    ) -> usize {
+        let mut dropped = 0;
         if self.places.len() == self.places.capacity() {
-            self.move_on(usize::MAX, &rehash);
-            self.exchange(grown(self.places.len(), self.places.num_buckets()));
+            dropped += self.move_on(usize::MAX, &rehash, &is_dead).dropped;
+            let living = self.living(hash as usize, &is_dead);
+            let (keys, places) = (self.places.len(), self.places.num_buckets());
+            self.exchange(match grown(living, places) {
+                room if room <= keys_max(places) => keys_max(places),
+                room => room.max(grown(keys, places)),
+            });
         }
-        self.move_on(MOVED_AT_A_TIME, &rehash);
+        dropped += self.move_on(MOVED_AT_A_TIME, &rehash, &is_dead).dropped;
         self.places
             .insert_unique(hash, place, |(key, _)| rehash(key));
+        dropped
+    }
+
+    /// About how many keys of a full table are not dead, going by some of its places.
+    fn living(&self, from: usize, is_dead: impl Fn(&Packed) -> bool) -> usize {
+        let places = self.places.num_buckets();
+        let (mut looked, mut dead) = (0, 0);
+        for index in 0..places.min(SAMPLE_PLACES) {
+            if let Some((_, packed)) = self.places.get_bucket(from.wrapping_add(index) % places) {
+                looked += 1;
+                dead += usize::from(is_dead(packed));
+            }
+        }
+        let keys = self.places.len();
+        keys - keys * dead / looked.max(1)
     }
 
     /// Begins to move to a table with room for so many keys in all, once nothing is on its way.
@@ -142,26 +182,41 @@ impl Table {
         }
     }
 
-    /// Empties at most `count` places of the old table; how many it was.
-    pub fn move_on(&mut self, count: usize, rehash: impl Fn(&Key) -> u64) -> usize {
+    /// Empties at most `count` places of the old table. Keys that are dead need not move.
+    pub fn move_on(
+        &mut self,
+        count: usize,
+        rehash: impl Fn(&Key) -> u64,
+        is_dead: impl Fn(&Packed) -> bool,
+    ) -> Moved {
+        let mut moved = Moved::default();
         let Some(old) = &mut self.old else {
-            return 0;
+            return moved;
         };
         let end = old.places.num_buckets().min(old.next.saturating_add(count));
-        let moved = end - old.next;
         for index in old.next..end {
             if let Ok(place) = old.places.get_bucket_entry(index) {
                 let (place, _) = place.remove();
-                let hash = rehash(&place.0);
-                self.places
-                    .insert_unique(hash, place, |(key, _)| rehash(key));
+                if is_dead(&place.1) {
+                    moved.dropped += 1;
+                } else {
+                    let hash = rehash(&place.0);
+                    self.places
+                        .insert_unique(hash, place, |(key, _)| rehash(key));
+                }
             }
         }
+        moved.places = end - old.next;
         old.next = end;
         if end == old.places.num_buckets() || old.places.is_empty() {
             self.old = None;
         }
         moved
+    }
+
+    /// Ends the move to another table, if there is one.
+    pub fn settle(&mut self, rehash: impl Fn(&Key) -> u64) {
+        self.move_on(usize::MAX, rehash, |_| false);
     }
 
     /// Begins to move to a smaller table, if this one is much too large and nothing is on its way.
@@ -180,27 +235,27 @@ impl Table {
 
     /// Moves at once to a table of the same size, in which the places of keys that went are free.
     pub fn renew(&mut self, rehash: impl Fn(&Key) -> u64) {
-        self.move_on(usize::MAX, &rehash);
+        self.settle(&rehash);
         self.exchange(keys_max(self.places.num_buckets()));
-        self.move_on(usize::MAX, &rehash);
+        self.settle(&rehash);
     }
 
     /// Moves at once to the smallest table that holds the keys and some more; false if this is it.
     pub fn shrink_at_once(&mut self, rehash: impl Fn(&Key) -> u64) -> bool {
-        self.move_on(usize::MAX, &rehash);
+        self.settle(&rehash);
         let keys = self.places.len() + self.places.len() / 8;
         let shrinks = self.places.capacity() > 0 && places_for(keys) < self.places.num_buckets();
         if shrinks {
             self.exchange(keys);
-            self.move_on(usize::MAX, &rehash);
+            self.settle(&rehash);
         }
         shrinks
     }
 
     /// How its places are used.
-    pub fn room(&self) -> Room {
+    pub fn fill(&self) -> Fill {
         let (places, keys) = (self.places.num_buckets(), self.len());
-        Room {
+        Fill {
             places,
             keys,
             free: self.places.capacity().saturating_sub(keys),
@@ -228,6 +283,13 @@ impl Table {
     pub fn iter(&self) -> impl Iterator<Item = &(Key, Packed)> {
         let old = self.old.iter().flat_map(|old| &old.places);
         self.places.iter().chain(old)
+    }
+
+    /// Calls `f` with what each key holds.
+    pub fn for_each_mut(&mut self, mut f: impl FnMut(&mut Packed)) {
+        let old = self.old.iter_mut().flat_map(|old| &mut old.places);
+        let all = self.places.iter_mut().chain(old);
+        all.for_each(|(_, packed)| f(packed));
     }
 
     /// How many places there are; none if all are empty.

@@ -14,6 +14,14 @@ struct Counted {
     table: Table,
     hasher: RandomState,
     hashed: Cell<usize>,
+    /// Keys below are dead.
+    alive_from: i64,
+    dropped: usize,
+}
+
+fn integer(value: &Value) -> i64 {
+    let plain = value.plain().unwrap().unwrap();
+    plain.text().unwrap().as_integer().unwrap()
 }
 
 impl Counted {
@@ -28,8 +36,10 @@ impl Counted {
         let (hasher, hashed) = (&self.hasher, &self.hashed);
         hashed.set(0);
         let place = (Key::new(&key.to_le_bytes()), Packed::new(value));
-        self.table
-            .insert(hash, place, |key| rehash(hasher, hashed, key));
+        let alive_from = self.alive_from;
+        let is_dead = |packed: &Packed| packed.read(|value| integer(value) < alive_from);
+        let rehash = |key: &Key| rehash(hasher, hashed, key);
+        self.dropped += self.table.insert(hash, place, rehash, is_dead);
         self.hashed.get()
     }
 
@@ -47,7 +57,8 @@ impl Counted {
 
     fn move_on(&mut self, count: usize) -> usize {
         let (hasher, hashed) = (&self.hasher, &self.hashed);
-        self.table.move_on(count, |key| rehash(hasher, hashed, key))
+        let rehash = |key: &Key| rehash(hasher, hashed, key);
+        self.table.move_on(count, rehash, |_| false).places
     }
 
     fn keys(&self) -> Vec<Key> {
@@ -163,6 +174,19 @@ fn keys_that_come_and_go_neither_move_many_nor_let_the_table_grow() {
     }
     counted.move_on(usize::MAX);
     assert_eq!(counted.table.bytes(), bytes);
+}
+
+#[test]
+fn keys_that_live_for_a_moment_do_not_let_the_table_grow() {
+    let mut counted = Counted::default();
+    for key in 0..100_000 {
+        counted.alive_from = i64::from(key) - 100;
+        let moved = counted.insert(key);
+        assert!(moved <= MOVED_AT_A_TIME, "{moved} with {key}");
+        assert!(counted.table.bytes() <= 1_000 * PLACE_BYTES, "{key}");
+    }
+    assert_eq!(counted.dropped + counted.table.len(), 100_000);
+    assert!((99_900..100_000).all(|key| counted.holds(key)));
 }
 
 #[test]

@@ -94,6 +94,15 @@ impl Touched {
         }
     }
 
+    /// Touches a key that has changed; false while nobody wants to know.
+    pub(super) fn touch_if_on(&self, database: u8, key: &[u8]) -> bool {
+        let on = self.on.load(Relaxed);
+        if on {
+            self.touch(database, key);
+        }
+        on
+    }
+
     fn touch(&self, database: u8, key: &[u8]) {
         let mut names = self.stripe(database, key).0.lock();
         if !names.contains(key) {

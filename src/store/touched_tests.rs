@@ -1,6 +1,8 @@
 use super::super::Store;
 use super::super::test_entries::{CAPACITY, at, spend, take};
 use super::*;
+use crate::core::limit::{BucketLimit, Keeps, Rate};
+use crate::core::units::Timestamp;
 
 fn noting() -> Store {
     let store = Store::new();
@@ -112,4 +114,35 @@ fn moves_are_kept_while_somebody_asks_for_them() {
     assert_eq!(touched.take_moved(), []);
     touched.moves_to(0, b"unseen");
     assert_eq!(touched.take_moved(), []);
+}
+
+/// The short way to a bucket notes a change once, and again after the journal has read the key or forgotten it.
+#[test]
+fn a_bucket_is_noted_again_once_it_was_read() {
+    let store = Store::new();
+    let limit = BucketLimit::new(5, Rate::parse(b"1").unwrap(), Keeps::Permits).unwrap();
+    let call = |key: &[u8]| {
+        store.with_bucket(0, key, &limit, at(1), |bucket| {
+            bucket.book(1, at(1), Timestamp::ZERO).ok()
+        })
+    };
+    let noted = || -> usize { store.touched.take(0).map(|names| names.len()).sum() };
+    store.note_changes();
+    for key in [b"short", b"other"] {
+        // A new key, one that is there, and one that was noted already.
+        (0..3).for_each(|_| assert!(call(key).is_some()));
+    }
+    assert_eq!(noted(), 2);
+    // Taken out and not read yet: whoever reads it sees this change too.
+    call(b"short");
+    store.read_touched(0, b"short", at(1), |value| assert!(value.is_some()));
+    call(b"short");
+    assert_eq!(noted(), 1);
+    store.note_anew();
+    call(b"short");
+    assert_eq!(noted(), 1);
+    // What changes nothing is not noted.
+    store.note_anew();
+    store.with_bucket(0, b"short", &limit, at(1), |_| Some(()));
+    assert_eq!(noted(), 0);
 }

@@ -1,7 +1,8 @@
 //! What a key holds.
 
+use crate::core::bucket::Bucket;
 use crate::core::decision::Refusal;
-use crate::core::entry::Entry;
+use crate::core::entry::{Entry, State};
 use crate::core::leases::{Lapsed, Leases};
 use crate::core::loss::Loss;
 use crate::core::units::{Timestamp, Wait};
@@ -177,6 +178,13 @@ impl Value {
             Self::Limit(entry) if entry.is_absent() => Ok(None),
             Self::Limit(_) => Err(Refusal::WrongKind),
         }
+    }
+}
+
+/// A key that holds a bucket and nothing else.
+impl From<Bucket> for Value {
+    fn from(bucket: Bucket) -> Self {
+        Self::Limit(Entry::from(State::Bucket(bucket, None)))
     }
 }
 

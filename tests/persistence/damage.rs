@@ -1,6 +1,6 @@
 //! A small file that holds every kind of record, and what is made of it when its bytes are others.
 
-use crate::round_trip::Holdings;
+use crate::holdings::Holdings;
 use crate::server::Server;
 use proptest::prelude::*;
 use std::io::Cursor;

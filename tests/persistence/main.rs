@@ -4,6 +4,8 @@
 mod damage;
 mod down;
 mod histories;
+#[path = "../support/holdings.rs"]
+mod holdings;
 mod plain;
 mod replies;
 mod round_trip;

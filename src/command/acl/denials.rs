@@ -74,7 +74,7 @@ fn add(
 ) {
     let now = shared.clock.now();
     let now_ms = now.as_ns() / MILLISECOND;
-    let in_multi = connection.transaction.is_some() || connection.executing;
+    let in_multi = connection.transaction.is_some() || connection.executing.is_some();
     let entry = LogEntry {
         id: 0,
         count: 1,

@@ -3,6 +3,8 @@
 use super::bound::BoundLeases;
 use crate::acl::Login;
 use crate::clients::Client;
+use crate::clock::Clock;
+use crate::command::lone::Memo;
 use crate::command::spec::Spec;
 use crate::core::units::Timestamp;
 use crate::protocol::{OwnedArguments, Protocol};
@@ -33,16 +35,20 @@ pub struct Connection {
     pub reply_start: usize,
     /// Commands queued since MULTI.
     pub transaction: Option<Transaction>,
-    /// EXEC runs what was queued.
-    pub executing: bool,
+    /// EXEC runs what was queued, all of it at this instant.
+    pub executing: Option<Timestamp>,
     /// Keys watched since WATCH.
     pub watch: Option<Watch>,
     /// What it is subscribed to.
     pub subscriptions: Subscriptions,
     /// Leases that go when the connection goes.
     pub bound: BoundLeases,
-    /// The instant until which its commands have run, and at which the next one of the same batch begins.
+    /// When the clock was last read for its commands; the next one of the same batch runs at that instant.
     pub ran_until: Timestamp,
+    /// The tick of the clock then.
+    pub ran_until_tick: u64,
+    /// The parameters that it named last.
+    pub memo: Memo,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
     /// A reply that goes out when the time of [`Pending::Delay`] is over.
@@ -63,14 +69,23 @@ impl Connection {
             replies: Replies::On,
             reply_start: 0,
             transaction: None,
-            executing: false,
+            executing: None,
             watch: None,
             subscriptions: Subscriptions::default(),
             bound: BoundLeases::default(),
             ran_until: Timestamp::ZERO,
+            ran_until_tick: 0,
+            memo: Memo::default(),
             pending: None,
             held_back: None,
         }
+    }
+
+    /// Reads the clock for its commands; the time since it was last read, in nanoseconds.
+    pub fn read_clock(&mut self, clock: &Clock) -> u64 {
+        self.ran_until_tick = clock.tick();
+        let now = clock.now();
+        now.since(std::mem::replace(&mut self.ran_until, now))
     }
 
     /// A lease that was granted while it waited goes with it from now on.

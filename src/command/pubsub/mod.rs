@@ -44,7 +44,7 @@ fn check_name(kind: Kind, name: &[u8]) -> Result<(), Error> {
 /// Writes out the messages that wait. Not inside EXEC, where they would stand among its replies: EXEC does it
 /// before it begins, and what it publishes itself comes after it.
 pub fn write_messages(context: &mut Context<'_>) {
-    if context.connection.executing {
+    if context.connection.executing.is_some() {
         return;
     }
     let mut messages = Vec::new();

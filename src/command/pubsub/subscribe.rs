@@ -60,7 +60,7 @@ pub const SSUBSCRIBE: Spec = Spec {
     arguments: &[NAMES[2]],
     channels: Channels::All,
     ..subscribes("SSUBSCRIBE", |context, arguments| {
-        if context.connection.executing {
+        if context.connection.executing.is_some() {
             return Err(Error::redis(
                 "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client",
             ));

@@ -38,7 +38,7 @@ pub const SPEC: Spec = Spec {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let call = Call::parse(arguments, rules::ACQUIRE, &context.shared.store.policies)?;
-    if context.connection.executing {
+    if context.connection.executing.is_some() {
         return at_once(context, arguments, &call);
     }
     let mode = Mode::Acquire(call.max_wait);

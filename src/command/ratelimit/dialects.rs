@@ -7,11 +7,12 @@ use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::limits::{gcra_limit, max_burst};
+use crate::command::lone;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::{Earliest, Standing};
 use crate::core::limit::Limit;
 use crate::core::number::{self, Decimal};
-use crate::core::units::{SECOND, Span};
+use crate::core::units::{SECOND, Span, Timestamp};
 use crate::protocol::Arguments;
 
 const MAX_BURST: Argument = Argument::integer("max_burst");
@@ -87,6 +88,9 @@ impl Answer {
 
 /// Takes `cost`, or only looks if it is zero.
 fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Result<Answer, Error> {
+    if let Some(answer) = take_alone(context, key, &limit, cost) {
+        return Ok(answer);
+    }
     let now = context.now;
     let answer = access::decide(&*context, &[key], |keys| {
         let mut draft = keys.seen[0].draft(&limit, now)?;
@@ -122,6 +126,24 @@ fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Resul
     Ok(answer)
 }
 
+/// As [`take`], where one bucket is all there is to it.
+fn take_alone(context: &mut Context<'_>, key: &[u8], limit: &Limit, cost: u64) -> Option<Answer> {
+    let (now, Limit::Bucket(limit)) = (context.now, limit) else {
+        return None;
+    };
+    if cost == 0 {
+        return None;
+    }
+    lone::decide(context, key, limit, cost, Span::ZERO, |verdict, bucket| {
+        Answer {
+            allowed: verdict.granted,
+            capacity: limit.capacity() as i64,
+            earliest: Earliest::After(verdict.wait),
+            standing: bucket.standing(now, Timestamp::ZERO),
+        }
+    })
+}
+
 fn write_in_cells_order(context: &mut Context<'_>, answer: &Answer) {
     let (limited, remaining) = (i64::from(!answer.allowed), answer.standing.remaining as i64);
     let reset = answer.standing.reset_after.ceil_seconds();
@@ -136,10 +158,21 @@ fn write_in_cells_order(context: &mut Context<'_>, answer: &Answer) {
 
 fn cl_throttle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let mut cursor = Cursor::new(arguments);
-    let (key, max_burst) = (cursor.key()?, max_burst(&mut cursor)?);
-    let (count, period) = (cursor.amount("count")?, whole_seconds(&mut cursor)?);
-    let cost = optional_quantity(&mut cursor)?;
-    let answer = take(context, key, gcra_limit(max_burst, count, period)?, cost)?;
+    let key = cursor.key()?;
+    let known = context.connection.memo.find(arguments, 3);
+    let (cost, limit) = if let Some(limit) = known {
+        cursor.skip(3);
+        (optional_quantity(&mut cursor)?, limit)
+    } else {
+        let max_burst = max_burst(&mut cursor)?;
+        let (count, period) = (cursor.amount("count")?, whole_seconds(&mut cursor)?);
+        let cost = optional_quantity(&mut cursor)?;
+        let limit = gcra_limit(max_burst, count, period)?;
+        context.connection.memo.keep(arguments, 3, limit);
+        (cost, limit)
+    };
+    let limit = Limit::Bucket(limit);
+    let answer = take(context, key, limit, cost)?;
     write_in_cells_order(context, &answer);
     Ok(())
 }
@@ -157,7 +190,8 @@ fn gcra(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error
         1
     };
     cursor.finish()?;
-    let answer = take(context, key, gcra_limit(max_burst, count, period)?, cost)?;
+    let limit = Limit::Bucket(gcra_limit(max_burst, count, period)?);
+    let answer = take(context, key, limit, cost)?;
     write_in_cells_order(context, &answer);
     Ok(())
 }
@@ -167,7 +201,8 @@ fn throttle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), E
     let (key, capacity) = (cursor.key()?, cursor.amount("max_burst")?);
     let (count, period) = (cursor.amount("count")?, whole_seconds(&mut cursor)?);
     let cost = optional_quantity(&mut cursor)?;
-    let answer = take(context, key, gcra_limit(capacity - 1, count, period)?, cost)?;
+    let limit = Limit::Bucket(gcra_limit(capacity - 1, count, period)?);
+    let answer = take(context, key, limit, cost)?;
     let retry = if answer.allowed {
         0
     } else {

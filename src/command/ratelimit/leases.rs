@@ -148,7 +148,7 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
         is_full: context.is_full,
         now,
     };
-    let waits = request.options.wait > Span::ZERO && !connection.executing;
+    let waits = request.options.wait > Span::ZERO && connection.executing.is_none();
     if waits {
         let granted =
             access::decide_unless_waited(context, &[key], |keys| request.take(keys, store))?;

@@ -4,8 +4,10 @@ use crate::command::context::Context;
 use crate::command::decide::{Mode, decide};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
+use crate::command::lone;
 use crate::command::rules::{self, Call};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::core::number;
 use crate::core::units::Span;
 use crate::protocol::Arguments;
 
@@ -29,6 +31,10 @@ pub const SPEC: Spec = Spec {
 };
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    if let Some(wait_ms) = reserve_alone(context, arguments) {
+        context.reply.integer(wait_ms);
+        return Ok(());
+    }
     let call = Call::parse(arguments, rules::RESERVE, &context.shared.store.policies)?;
     if let Some(takes) = call.unbookable().filter(|_| call.max_wait > Span::ZERO) {
         return Err(Error::argument("max_wait", takes));
@@ -36,4 +42,20 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let outcome = decide(context, arguments, &call, Mode::Reserve(call.max_wait))?;
     outcome.write_wait(&mut context.reply, &call);
     Ok(())
+}
+
+/// The wait that `RL.RESERVE key capacity rate max_wait` replies, if that is all there is to it.
+fn reserve_alone(context: &mut Context<'_>, arguments: Arguments<'_>) -> Option<i64> {
+    if arguments.len() != 5 {
+        return None;
+    }
+    let limit = lone::bucket_limit(context, arguments)?;
+    let (key, max_wait) = (arguments.get(1)?, number::duration(arguments.get(4)?)?);
+    lone::decide(context, key, &limit, 1, max_wait, |verdict, _| {
+        if verdict.granted {
+            verdict.wait.ceil_ms()
+        } else {
+            -1
+        }
+    })
 }

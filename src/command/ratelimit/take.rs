@@ -4,8 +4,10 @@ use crate::command::context::Context;
 use crate::command::decide::{Mode, decide};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
+use crate::command::lone;
 use crate::command::rules::{self, Call, Grammar};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
+use crate::core::units::{Span, Timestamp};
 use crate::protocol::Arguments;
 use smallvec::SmallVec;
 
@@ -28,7 +30,34 @@ pub const SPEC: Spec = Spec {
 };
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    if let Some(numbers) = take_alone(context, arguments) {
+        context.reply.integers(&numbers);
+        return Ok(());
+    }
     answer(context, arguments, rules::TAKE, Mode::Take)
+}
+
+/// What `RL.TAKE key capacity rate` replies, if that is all there is to it.
+fn take_alone(context: &mut Context<'_>, arguments: Arguments<'_>) -> Option<[i64; 5]> {
+    if arguments.len() != 4 {
+        return None;
+    }
+    let limit = lone::bucket_limit(context, arguments)?;
+    let (key, now) = (arguments.get(1)?, context.now);
+    lone::decide(context, key, &limit, 1, Span::ZERO, |verdict, bucket| {
+        let standing = bucket.standing(now, Timestamp::ZERO);
+        [
+            i64::from(!verdict.granted),
+            limit.capacity() as i64,
+            standing.remaining as i64,
+            if verdict.granted {
+                -1
+            } else {
+                verdict.wait.ceil_ms()
+            },
+            standing.reset_after.ceil_ms(),
+        ]
+    })
 }
 
 /// What `RL.TAKE` and `RL.PEEK` share: they differ in the mode.

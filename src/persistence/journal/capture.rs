@@ -120,7 +120,7 @@ fn add_key(
     batch: &mut BatchWriter<'_>,
 ) -> io::Result<()> {
     batch.add(|out| {
-        store.read(database, key.as_bytes(), now, |value| match value {
+        store.read_touched(database, key.as_bytes(), now, |value| match value {
             Some(value) if codec::is_kept(value) => codec::encode_key(out, database, key, value),
             _ => codec::encode_gone(out, &Gone::Key(database, key.clone())),
         });

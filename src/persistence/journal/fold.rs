@@ -32,7 +32,7 @@ impl Journal {
         }
         if state.trust == Trust::Lost {
             // What changes from here on is in the snapshot or noted anew.
-            store.forget_changes();
+            store.note_anew();
             state.trust = Trust::Based;
         }
         state.since_fold = match &state.output {

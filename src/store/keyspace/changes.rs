@@ -1,6 +1,8 @@
 //! What the journal asks of the store as a whole.
 
 use super::Store;
+use crate::core::units::Timestamp;
+use crate::store::Value;
 use crate::store::shard::Shards;
 use std::sync::OnceLock;
 
@@ -12,11 +14,35 @@ impl Store {
         self.records.note_changes();
     }
 
-    /// Forgets what was noted as changed: a snapshot of all is about to be written.
+    /// Forgets what was noted as changed. Of keys whose change was noted no other is until [`Self::note_anew`] or until they
+    /// are [read](Self::read_touched).
     pub fn forget_changes(&self) {
         self.touched.forget();
         drop(self.policies.take_touched());
         drop(self.records.take_touched());
+    }
+
+    /// Forgets what was noted as changed, and notes what changes from here on: a snapshot of all is about to be written.
+    pub fn note_anew(&self) {
+        self.forget_changes();
+        let databases = self.databases.iter().filter_map(OnceLock::get);
+        databases.for_each(Shards::untouch_all);
+    }
+
+    /// As [`Store::read`], for a key that was taken out of those that were touched: its next change is noted again.
+    pub fn read_touched<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        now: Timestamp,
+        f: impl FnOnce(Option<&Value>) -> R,
+    ) -> R {
+        match self.existing(database) {
+            Some(shards) => shards.read_touched(key, |value| {
+                f(value.filter(|value| !value.is_forgettable(now)))
+            }),
+            None => f(None),
+        }
     }
 
     /// Returns when every call that holds keys now has let go of them.

@@ -1,0 +1,132 @@
+//! The way of a request through a session, without sockets: pipelines of one command over many keys, driven by one
+//! thread.
+//!
+//!     cargo bench --bench hotpath                           nanoseconds a call, case by case
+//!     cargo bench --bench hotpath -- reserve 64 1000 5000   one case: pipeline, batches, keys
+//!
+//! `bench/instructions` runs it under callgrind, whose counts are the same whatever else the machine does.
+
+use bytes::BytesMut;
+use std::env;
+use std::sync::Arc;
+use tollgate::clock::Clock;
+use tollgate::core::units::Timestamp;
+use tollgate::engine::Engine;
+use tollgate::session::Session;
+use tollgate::settings::{Initial, Settings};
+
+/// Keys that are called, unless told otherwise. Nearly all of them are there when the measurement begins.
+const KEYS: usize = 100_000;
+
+/// The cases: a name, and the words of the request but for its key.
+const CASES: [(&str, &str, &[&str]); 6] = [
+    ("ping", "PING", &[]),
+    ("get", "GET", &[]),
+    ("reserve", "RL.RESERVE", &["80", "80", "30000"]),
+    ("take", "RL.TAKE", &["80", "80"]),
+    ("throttle", "CL.THROTTLE", &["79", "80", "1"]),
+    ("policy", "RL.TAKE", &["POLICY", "bench"]),
+];
+
+struct Bench {
+    engine: Arc<Engine>,
+    session: Session,
+    input: BytesMut,
+    output: Vec<u8>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let clock = Clock::system(Timestamp::ZERO);
+        let engine = Arc::new(Engine::new(clock, Settings::new(Initial::default())));
+        let now = engine.shared.clock.now();
+        let clients = &engine.shared.clients;
+        let client = clients.register(String::new(), String::new(), now, Box::new(|| {}));
+        let mut bench = Self {
+            session: Session::new(engine.clone(), client),
+            engine,
+            input: BytesMut::new(),
+            output: Vec::new(),
+        };
+        bench.receive(b"RL.POLICY SET bench 80 80 AND 4800 4800/m\r\n");
+        bench
+    }
+
+    fn receive(&mut self, requests: &[u8]) {
+        self.input.extend_from_slice(requests);
+        self.session.receive(&mut self.input, &mut self.output);
+        assert!(self.input.is_empty() && !self.output.starts_with(b"-"));
+        self.output.clear();
+    }
+
+    /// Nanoseconds a call.
+    fn run(&mut self, batches: &[Vec<u8>], count: usize) -> u64 {
+        let began = self.engine.shared.clock.now();
+        for batch in batches.iter().cycle().take(count) {
+            self.receive(batch);
+        }
+        self.engine.shared.clock.now().since(began)
+    }
+}
+
+/// Batches of `pipeline` requests, on keys that differ each time (xorshift).
+fn batches((_, name, words): (&str, &str, &[&str]), pipeline: usize, keys: usize) -> Vec<Vec<u8>> {
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    let mut key = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        format!("key:{:012}", random % keys as u64)
+    };
+    let mut batch = || {
+        let mut requests = String::new();
+        for _ in 0..pipeline {
+            let key = (name != "PING").then(&mut key);
+            let words = [name]
+                .into_iter()
+                .chain(key.as_deref())
+                .chain(words.iter().copied());
+            let words: Vec<&str> = words.collect();
+            requests += &format!("*{}\r\n", words.len());
+            words
+                .iter()
+                .for_each(|word| requests += &format!("${}\r\n{word}\r\n", word.len()));
+        }
+        requests.into_bytes()
+    };
+    (0..(2 * keys).div_ceil(pipeline))
+        .map(|_| batch())
+        .collect()
+}
+
+fn main() {
+    let words: Vec<String> = env::args()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .collect();
+    let number = |at: usize, otherwise| {
+        words
+            .get(at)
+            .map_or(Some(otherwise), |word| word.parse().ok())
+    };
+    let (Some(pipeline), Some(count), Some(keys)) =
+        (number(1, 64), number(2, 10_000), number(3, KEYS))
+    else {
+        eprintln!("hotpath [case [pipeline [batches [keys]]]]");
+        return;
+    };
+    let wanted = words.first().map_or("all", String::as_str);
+    for case in CASES
+        .into_iter()
+        .filter(|case| wanted == "all" || case.0 == wanted)
+    {
+        let made = batches(case, pipeline, keys);
+        let mut bench = Bench::new();
+        bench.run(&made, made.len());
+        let ns = bench.run(&made, count) as f64 / (count * pipeline) as f64;
+        println!(
+            "{:<10} {ns:7.1} ns a call in pipelines of {pipeline}",
+            case.0
+        );
+    }
+}

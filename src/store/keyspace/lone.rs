@@ -1,0 +1,28 @@
+//! The short way to a key that holds one bucket and nothing else.
+
+use super::Store;
+use crate::core::bucket::Bucket;
+use crate::core::limit::BucketLimit;
+use crate::core::units::Timestamp;
+
+impl Store {
+    /// Calls `f` with the bucket of a key that holds nothing else, a full one under `limit` if the key does not exist.
+    /// `None` for any other key, while anybody watches any key, and if `f` says so: then the bucket must be as it was.
+    /// A bucket that has become full is given to `f` as it stands.
+    pub fn with_bucket<R>(
+        &self,
+        database: u8,
+        key: &[u8],
+        limit: &BucketLimit,
+        now: Timestamp,
+        f: impl FnOnce(&mut Bucket) -> Option<R>,
+    ) -> Option<R> {
+        if self.watches.any() {
+            return None;
+        }
+        let begin = || Bucket::new(*limit, now);
+        let touch = || self.touched.touch_if_on(database, key);
+        self.database(database)
+            .write_bucket(key, now, begin, f, touch)
+    }
+}
