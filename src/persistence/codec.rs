@@ -173,8 +173,8 @@ pub fn encode_key(out: &mut Vec<u8>, database: u8, key: &Key, value: &Value) {
     }
 }
 
-/// True for a value that can be encoded. A key that holds nothing but that somebody waits at it is not kept: nobody waits
-/// over a restart.
+/// True for a value that can be encoded. A key that holds nothing but that somebody waits at it is not kept: nobody
+/// waits over a restart.
 pub fn is_kept(value: &Value) -> bool {
     match value {
         Value::Limit(entry) => entry.parts() != (&[][..], None, None),

@@ -1,7 +1,7 @@
 //! The store on disk.
 //!
-//! A snapshot is all keys at about one instant, in one file that is either whole or refused; beside it a journal has what
-//! has changed since:
+//! A snapshot is all keys at about one instant, in one file that is either whole or refused; beside it a journal has
+//! what has changed since:
 //!
 //! - [`codec`] turns one key into bytes and back. Pure, exact, the same bytes for the same state.
 //! - [`frame`] is the file around it: header, blocks, end, and a checksum over everything.

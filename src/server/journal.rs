@@ -1,5 +1,5 @@
-//! The journal, from the server's side: threads of its own that write it, since a disk may be slow and nobody else must wait
-//! for it; and one who watches how it does.
+//! The journal, from the server's side: threads of its own that write it, since a disk may be slow and nobody else
+//! must wait for it; and one who watches how it does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,8 +119,8 @@ fn sync(stop: &Stop, engine: &Engine, keeper: &Keeper) {
     }
 }
 
-/// Logs when the journal is suspended, when a flush takes long, and when that ends; asks for a snapshot when the journal has grown too
-/// large. For ever.
+/// Logs when the journal is suspended, when a flush takes long, and when that ends; asks for a snapshot when the
+/// journal has grown too large. For ever.
 pub(super) async fn watch(engine: Arc<Engine>, keeper: Arc<Keeper>) {
     let Some(journal) = keeper.journal() else {
         return;

@@ -92,8 +92,8 @@ struct ShutdownRequest {
     answer: oneshot::Sender<Completion>,
 }
 
-/// Serves connections that come through `doors`, its keys kept by `keeper`, until `stop` ends or a client says `SHUTDOWN`,
-/// takes a last snapshot, and lets the connections end.
+/// Serves connections that come through `doors`, its keys kept by `keeper`, until `stop` ends or a client says
+/// `SHUTDOWN`, takes a last snapshot, and lets the connections end.
 ///
 /// # Errors
 /// A last snapshot that failed.

@@ -18,7 +18,7 @@ use super::service_manager::{State, tell};
 use super::shutdown::signalled;
 use super::tls::Tls;
 use super::workers::Workers;
-use super::{descriptors, journal, policies, serve, users};
+use super::{descriptors, policies, serve, users};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config, Listening};
 use crate::core::units::SECOND;
@@ -126,10 +126,18 @@ async fn start(
         // Nobody else has set it.
         let _ = engine.shared.journal.set(journal.status());
     }
-    // A disk that is full does not stop the start: it is told, and tried again.
-    let shared = &engine.shared;
-    let now = || shared.clock.now();
-    let _ = keeper.begin(&shared.store, &now, journal::flushing(&shared.settings));
+    let begun = spawn_blocking({
+        let (engine, keeper) = (engine.clone(), keeper.clone());
+        move || {
+            let shared = &engine.shared;
+            keeper.begin(&shared.store, &|| shared.clock.now())
+        }
+    });
+    tokio::select! {
+        // A disk that is full does not stop the start: it is told, and tried again.
+        begun = begun => drop(begun.map_err(line)?),
+        () = &mut stop => return Ok(End::BrokenOff),
+    }
     let policies_read = policies.len();
     engine.set_policies(policies).ok_or(TOO_MANY_POLICIES)?;
     let users = match &config.aclfile {

@@ -1,8 +1,8 @@
 //! What has changed since the journal last looked: names, not values.
 //!
-//! Whoever changes a key touches its name here, under the lock of the key's shard and after the change. The journal takes
-//! the names out and reads the keys as they are then. So a key that changes ten thousand times between two looks is
-//! read once, and while the disk takes no writes the names cost no more than the keys themselves.
+//! Whoever changes a key touches its name here, under the lock of the key's shard and after the change. The journal
+//! takes the names out and reads the keys as they are then. So a key that changes ten thousand times between two
+//! looks is read once, and while the disk takes no writes the names cost no more than the keys themselves.
 //!
 //! Off, it costs a call one load. On, a name is hashed and found under a lock that is hardly ever contended; only the
 //! first touch since the last look copies it.

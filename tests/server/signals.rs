@@ -5,10 +5,8 @@ use crate::harness::{Server, tollgate};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-const SNAPSHOT: &str = "tollgate.snapshot";
 
 fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill")
@@ -17,19 +15,30 @@ fn signal(pid: u32, name: &str) {
     assert!(sent.expect("kill runs").success());
 }
 
-/// Makes the snapshot a pipe, so that it is being loaded for as long as nobody writes.
-fn endless_snapshot(directory: &Path) {
-    let made = Command::new("mkfifo")
-        .arg(directory.join(SNAPSHOT))
-        .status();
-    assert!(made.expect("mkfifo runs").success());
+/// Leaves a journal behind whose last write goes on for a terabyte of nothing, in which a start looks for more of it.
+fn endless_journal(directory: &Path) -> PathBuf {
+    drop(Server::start(directory, &[]));
+    let path = directory.join("tollgate.snapshot.journal.1");
+    let file = File::options().write(true).open(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    path
+}
+
+/// Returns when a process has a file open.
+fn wait_until_open(pid: u32, path: &Path) {
+    let is_open = || {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        let mut files = files.map_while(Result::ok);
+        files.any(|file| std::fs::read_link(file.path()).is_ok_and(|open| open == path))
+    };
+    while !is_open() {}
 }
 
 #[test]
 fn a_stop_while_a_snapshot_is_loaded_is_an_orderly_one() {
     for name in ["TERM", "INT"] {
         let directory = tempfile::tempdir().unwrap();
-        endless_snapshot(directory.path());
+        let journal = endless_journal(directory.path());
         let socket = directory.path().join("socket");
         let mut command = tollgate(&["--port", "0", "--unixsocket", socket.to_str().unwrap()]);
         command
@@ -37,8 +46,7 @@ fn a_stop_while_a_snapshot_is_loaded_is_an_orderly_one() {
             .arg(directory.path())
             .stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        // Opens when the server does.
-        let writer = File::create(directory.path().join(SNAPSHOT)).unwrap();
+        wait_until_open(child.id(), &journal);
         // Nobody is let in to wait.
         let refused = UnixStream::connect(&socket).unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
@@ -52,7 +60,6 @@ fn a_stop_while_a_snapshot_is_loaded_is_an_orderly_one() {
             "{log}"
         );
         assert!(!socket.exists());
-        drop(writer);
     }
 }
 
@@ -83,7 +90,7 @@ fn the_service_manager_hears_how_it_stands() {
     server.signal("TERM");
     assert_eq!(next(), "STOPPING=1");
     assert_eq!(server.wait().code(), Some(0));
-    assert!(directory.path().join(SNAPSHOT).exists());
+    assert!(directory.path().join("tollgate.snapshot").exists());
 }
 
 #[test]

@@ -18,7 +18,7 @@ impl Holdings {
     /// Without what a journal does not keep exactly: the last number given is ahead, and answers of one batch come
     /// in any order.
     #[allow(dead_code, reason = "not every test compares journals")]
-    pub fn into_journaled(mut self) -> Self {
+    pub fn journaled(mut self) -> Self {
         self.last_number = 0;
         self.answers.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         self

@@ -2,9 +2,9 @@
 //!
 //! Keys go on changing while it is captured, one key under its lock at a time. The order is what makes a batch safe:
 //!
-//! - Tickets and answers that are new are taken **before** the keys: when they were noted, their call held its keys and
-//!   had not let go. So once all calls of that moment have ended, the keys as they are read hold what was booked. No ticket
-//!   comes back from disk whose booking does not.
+//! - Tickets and answers that are new are taken **before** the keys: when they were noted, their call held its keys
+//!   and had not let go. So once all calls of that moment have ended, the keys as they are read hold what was booked.
+//!   No ticket comes back from disk whose booking does not.
 //! - Those that are gone are told **after** the keys: no ticket comes back that was given back to a key.
 //! - A value that was renamed while keys were read is read once more under its new name.
 //! - That a database was emptied stands before its keys. If it was emptied while they were read it stands behind them
@@ -18,12 +18,8 @@ use crate::core::units::Timestamp;
 use crate::store::{AnswerName, DATABASES_MAX, Key, Names, Store, TouchedRecords};
 use std::io;
 
-/// How far ahead of the last number given the batch says that numbers are given: more than are given until the next
-/// batch, so that none is given twice.
-const NUMBERS_AHEAD: u64 = 1_000_000;
-
-/// How often it is looked again for values that were renamed meanwhile. Each time there are fewer: one is read much faster
-/// than it is renamed.
+/// How often it is looked again for values that were renamed meanwhile. Each time there are fewer: one is read much
+/// faster than it is renamed.
 const MOVES_MAX: usize = 100;
 
 /// What was taken out of the store's notes, to be put back if it cannot be written.
@@ -104,8 +100,7 @@ pub fn capture(
         gone(batch, &Gone::Database(database))?;
     }
     remove_records(store, &mut taken.records, batch)?;
-    let last = store.records.last_number().saturating_add(NUMBERS_AHEAD);
-    batch.add(|out| codec::encode_last_number(out, last.min(i64::MAX as u64)))
+    batch.add(|out| codec::encode_last_number(out, store.records.number_ahead()))
 }
 
 fn gone(batch: &mut BatchWriter<'_>, gone: &Gone) -> io::Result<()> {
@@ -170,7 +165,8 @@ fn add_records(
     Ok(())
 }
 
-/// Tickets and answers that are gone by now. Those that came or changed while keys were read are left for the next batch.
+/// Tickets and answers that are gone by now. Those that came or changed while keys were read are left for the next
+/// batch.
 fn remove_records(
     store: &Store,
     taken: &mut TouchedRecords,

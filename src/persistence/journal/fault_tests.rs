@@ -153,7 +153,6 @@ fn names_of_what_is_gone_are_not_kept_without_end() {
 fn a_disk_that_is_late_is_told() {
     let report = JournalReport {
         covers_until: at(0),
-        writing_since: Some(at(1)),
         ..JournalReport::default()
     };
     assert_eq!(report.suspended_since(at(9), 10), None);

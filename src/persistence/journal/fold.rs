@@ -45,8 +45,8 @@ impl Journal {
     /// A snapshot is written and not yet in its place: all that it may have seen goes into the journal.
     ///
     /// # Errors
-    /// That cannot be, and what the journal holds is older than the snapshot: the snapshot must not take its place. If the journal holds
-    /// nothing that would be read over the snapshot, it does no harm.
+    /// That cannot be, and what the journal holds is older than the snapshot: the snapshot must not take its place.
+    /// If the journal holds nothing that would be read over the snapshot, it does no harm.
     pub fn complete_fold(
         &self,
         store: &Store,
@@ -88,8 +88,8 @@ impl State {
     }
 }
 
-/// Removes the generations before `first`, the oldest first. Those that cannot be are passed over when the journal is read, and removed
-/// with the next.
+/// Removes the generations before `first`, the oldest first. Those that cannot be are passed over when the journal is
+/// read, and removed with the next.
 pub fn remove_before(disk: &dyn Disk, snapshot: &Path, first: u64) {
     let found = generations(disk, snapshot).unwrap_or_default();
     for generation in found

@@ -1,18 +1,20 @@
-//! The journal: what has changed since the last snapshot, so that a server that dies loses no more than its last moment.
+//! The journal: what has changed since the last snapshot, so that a server that dies loses no more than its last
+//! moment.
 //!
-//! Beside the snapshot lie **generations**, `<snapshot>.journal.<number>`. Into the last one goes, several times a second, a
-//! **batch**: the new state of every key, policy, ticket and answer that was touched since the batch before. A batch holds
-//! as a whole or not at all. States are absolute, so whoever reads the batches one after the other ends with the last.
+//! Beside the snapshot lie **generations**, `<snapshot>.journal.<number>`. Into the last one goes, several times a
+//! second, a **batch**: the new state of every key, policy, ticket and answer that was touched since the batch
+//! before. A batch holds as a whole or not at all. States are absolute, so whoever reads the batches one after the
+//! other ends with the last.
 //!
-//! A snapshot begins a new generation and names it: it holds all that is in those before, which are removed once the snapshot
-//! is in its place. While the snapshot is written, keys go on changing and go into the new generation, so each key is
-//! in the snapshot or in the generation as it was last. For that, all that the snapshot may have seen must be in
-//! the generation before the snapshot takes its place ([`Journal::complete_fold`]).
+//! A snapshot begins a new generation and names it: it holds all that is in those before, which are removed once the
+//! snapshot is in its place. While the snapshot is written, keys go on changing and go into the new generation, so
+//! each key is in the snapshot or in the generation as it was last. For that, all that the snapshot may have seen
+//! must be in the generation before the snapshot takes its place ([`Journal::complete_fold`]).
 //!
 //! **When the disk fails.** What a failed write has left is cut off, what it should have written stays noted, and the next
-//! try writes it. If that cannot be had (the file cannot be cut, a flush has failed, so that nobody knows what the disk
-//! keeps, or too much is noted), the journal is **lost**: nothing is written until a snapshot begins, and the generation
-//! that then begins counts only together with the snapshot that names it.
+//! try writes it. If that cannot be had (the file cannot be cut, a flush has failed, so that nobody knows what the
+//! disk keeps, or too much is noted), the journal is **lost**: nothing is written until a snapshot begins, and the
+//! generation that then begins counts only together with the snapshot that names it.
 //!
 //! No threads and no clock: [`Journal::flush`] is called now and then by somebody who says what time it is.
 
@@ -95,6 +97,8 @@ pub struct Journal {
     disk: Arc<dyn Disk>,
     snapshot: PathBuf,
     salt: u64,
+    /// A part of a batch is closed once it holds so much.
+    pub(super) part_bytes: usize,
     state: Mutex<State>,
     status: Arc<JournalStatus>,
 }
@@ -119,7 +123,8 @@ impl Journal {
         self.status.clone()
     }
 
-    /// Writes what was touched since the last call, at the time that `now` tells. `force` writes a batch even if nothing was.
+    /// Writes what was touched since the last call, at the time that `now` tells. `force` writes a batch even if
+    /// nothing was.
     ///
     /// # Errors
     /// It is not written, all or nothing, and stays noted.
@@ -143,9 +148,7 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let began = now();
         let changes = store.changes();
-        self.status.change(|report| {
-            (report.writing_since, report.writing) = (Some(began), changes);
-        });
+        self.status.change(|report| report.writing = changes);
         let result = if state.trust == Trust::Lost {
             store.forget_changes();
             let source =
@@ -160,7 +163,7 @@ impl Journal {
         let bytes = state.bytes();
         let generation = state.output.as_ref().map_or(0, |output| output.generation);
         self.status.change(|report| {
-            (report.writing_since, report.writing) = (None, 0);
+            report.writing = 0;
             report.needs_snapshot = is_lost;
             (report.bytes, report.generation) = (bytes, generation);
             match &result {
@@ -195,7 +198,7 @@ impl Journal {
             return Err(self.error(generation, "writing", source));
         }
         let mut taken = Taken::default();
-        let mut batch = output.batch(now, flushing == Flushing::Never);
+        let mut batch = output.batch(now, self.part_bytes, flushing == Flushing::Never);
         let captured = capture::capture(store, began, &mut batch, &mut taken);
         if let Err(source) = captured.and_then(|()| batch.finish()) {
             taken.put_back(store);

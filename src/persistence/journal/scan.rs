@@ -1,8 +1,8 @@
 //! Reading a generation of the journal: which of it holds.
 //!
 //! What was being written when the process ended, or the power, is torn: it is cut, back to the end of the last whole
-//! batch. Anything else that does not read as it was written is damage, and damage is refused. The two are told apart by
-//! what follows:
+//! batch. Anything else that does not read as it was written is damage, and damage is refused. The two are told apart
+//! by what follows:
 //!
 //! - In a generation that another one goes on from nothing is torn: it was flushed before the other was begun.
 //! - If no part follows the bad bytes, they are the last that was written: torn.
@@ -41,8 +41,8 @@ pub struct Scan {
     pub at: Timestamp,
 }
 
-/// Looks at all of a generation and loads nothing. `None` if it was being made when the server ended. `goes_on` tells that a later
-/// generation goes on from this one.
+/// Looks at all of a generation and loads nothing. `None` if it was being made when the server ended. `goes_on` tells
+/// that a later generation goes on from this one.
 ///
 /// # Errors
 /// Every [`Fault`].

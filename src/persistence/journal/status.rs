@@ -24,8 +24,6 @@ pub struct JournalReport {
     pub error: Option<String>,
     /// Nothing is kept before the next snapshot: what had changed is no longer known.
     pub needs_snapshot: bool,
-    /// When the writing that goes on began.
-    pub writing_since: Option<Timestamp>,
     /// How many changes are being written.
     pub writing: usize,
     /// When the last good flush to the disk ended.
@@ -37,16 +35,17 @@ pub struct JournalReport {
 }
 
 impl JournalReport {
-    /// Since when what was acknowledged may be lost if the process dies: the last try failed, or what is being written is late by
+    /// Since when what was acknowledged may be lost if the process dies: the last try failed, or the next one is late
+    /// by
     /// `late_ns` and more. `None` if all is well.
     pub fn suspended_since(&self, now: Timestamp, late_ns: u64) -> Option<Timestamp> {
         let since = self.covers_until;
-        let late = self.writing_since.is_some() && now.since(since) >= late_ns;
+        let late = now.since(since) >= late_ns;
         (self.error.is_some() || self.needs_snapshot || late).then_some(since)
     }
 
-    /// True if a snapshot should be taken: the journal is larger than `floor_bytes` and than the last snapshot, or nothing is
-    /// kept without one.
+    /// True if a snapshot should be taken: the journal is larger than `floor_bytes` and than the last snapshot, or
+    /// nothing is kept without one.
     pub fn wants_snapshot(&self, floor_bytes: u64) -> bool {
         self.needs_snapshot || self.bytes > self.base_bytes.max(floor_bytes)
     }

@@ -60,7 +60,7 @@ fn settled_image(image: &[u8], now: Timestamp) -> Holdings {
             store.with_value(database, key.as_bytes(), now, |_| ());
         }
     }
-    Holdings::of(&store, now).into_journaled()
+    Holdings::of(&store, now).journaled()
 }
 
 /// True if two images are of the same, once what has come due by `now` is worked in.
