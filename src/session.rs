@@ -5,7 +5,7 @@ use crate::command::connection::{Connection, Pending};
 use crate::command::dispatch;
 use crate::engine::Engine;
 use crate::metrics::Tally;
-use crate::protocol::{Reply, RequestLimits, Scan, Scanner};
+use crate::protocol::{Batch, Reply, RequestLimits, Scan, Scanner};
 use bytes::{Buf, BytesMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -88,13 +88,25 @@ impl Session {
         let mut tally = Tally::default();
         let mut last = None;
         let mut consumed = 0;
+        let (mut batch, mut base) = (Batch::default(), 0);
         let bound = output.len() + engine.shared.settings.client_output_limit();
         let flow = loop {
             if self.connection.client.is_killed() {
                 break Flow::Close;
             }
             let limits = limits(self.connection.authenticated);
-            match self.scanner.scan(&input[consumed..], limits) {
+            if batch.is_served() && self.scanner.is_between_requests() {
+                base = consumed;
+                batch.fill(&input[base..], limits);
+            }
+            let scan = match batch.next(&input[base..]) {
+                Some((arguments, end)) => Ok(Scan::Request {
+                    arguments,
+                    consumed: base + end - consumed,
+                }),
+                None => self.scanner.scan(&input[consumed..], limits),
+            };
+            match scan {
                 Ok(Scan::Incomplete { .. }) => break Flow::Read,
                 Ok(Scan::Skip { consumed: skipped }) => consumed += skipped,
                 Ok(Scan::Request {

@@ -196,7 +196,7 @@ fn what_a_crash_leaves_at_any_moment_holds_together() {
     let engine = Arc::new(engine);
     let (store, at) = (&engine.shared.store, engine.shared.clock.now());
     let now = || at;
-    keeper.begin(store, &now, Flushing::Never).unwrap();
+    keeper.begin(store, &now).unwrap();
     Client::new(&engine).call("SET token0 x");
     let journal = keeper.journal().unwrap();
     let done = AtomicBool::new(false);

@@ -6,7 +6,7 @@
 
 use super::arguments::Cursor;
 use super::context::Context;
-use super::limits;
+use super::limits::{self, Term};
 use crate::core::bucket::Bucket;
 use crate::core::limit::{BucketLimit, Limit};
 use crate::core::lone::Verdict;
@@ -39,52 +39,104 @@ pub fn decide<R>(
     Some(result)
 }
 
-/// The limit of a call as `VERB key capacity rate`, if it is such and can be read; remembered for the next one.
-pub fn bucket_limit(context: &mut Context<'_>, arguments: Arguments<'_>) -> Option<BucketLimit> {
-    let memo = &mut context.connection.memo;
-    if let Some(limit) = memo.find(arguments, 2) {
-        return Some(limit);
+/// What a call as `VERB key capacity rate`, with `max_wait` behind it if the verb waits, asks for, if it is such and can be
+/// read; remembered for the next one.
+pub fn asked(context: &mut Context<'_>, arguments: Arguments<'_>, waits: bool) -> Option<Asked> {
+    let form = if waits { Form::Reserve } else { Form::Take };
+    if arguments.len() != BEGIN + form.words() {
+        return None;
+    }
+    if let Some(asked) = context.connection.memo.find(form, arguments) {
+        return Some(asked);
     }
     let mut cursor = Cursor::new(arguments);
     cursor.key().ok()?;
-    match limits::limit(&mut cursor) {
-        Ok(limits::Term::Plain(Limit::Bucket(limit))) if cursor.index() == 4 => {
-            memo.keep(arguments, 2, limit);
-            Some(limit)
-        }
-        _ => None,
-    }
+    let Ok(Term::Plain(Limit::Bucket(limit))) = limits::limit(&mut cursor) else {
+        return None;
+    };
+    let max_wait = match waits {
+        true => cursor.duration_or_zero("max_wait").ok()?,
+        false => Span::ZERO,
+    };
+    cursor.finish().ok()?;
+    let asked = Asked { limit, max_wait };
+    context.connection.memo.keep(form, arguments, asked);
+    Some(asked)
 }
 
-/// The parameters that a connection named last, and the words in which it did: it names few, and reading them takes
-/// longer than a decision.
-#[derive(Default)]
-pub struct Memo {
-    words: SmallVec<[Word; 3]>,
-    limit: Option<BucketLimit>,
+/// What a call asks for, but for its key and its cost.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// The limit.
+    pub limit: BucketLimit,
+    /// How long it would wait.
+    pub max_wait: Span,
 }
 
-/// As long as the words of most limits are.
-type Word = SmallVec<[u8; 16]>;
+/// How the words behind the key are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `capacity rate max_wait`.
+    Reserve,
+    /// `capacity rate`.
+    Take,
+    /// `max_burst count period_s`.
+    Cell,
+}
 
-/// Where the parameters stand: behind the command and its key.
+/// Where the words stand that are remembered: behind the command and its key.
 const BEGIN: usize = 2;
 
-impl Memo {
-    /// The limit, if the `count` words of it are those.
-    pub fn find(&self, arguments: Arguments<'_>, count: usize) -> Option<BucketLimit> {
-        let same = |(at, word): (usize, &Word)| arguments.get(BEGIN + at) == Some(word);
-        if self.words.len() == count && self.words.iter().enumerate().all(same) {
-            self.limit
-        } else {
-            None
+impl Form {
+    const fn words(self) -> usize {
+        match self {
+            Self::Take => 2,
+            Self::Reserve | Self::Cell => 3,
         }
     }
+}
 
-    /// Remembers what `count` words say.
-    pub fn keep(&mut self, arguments: Arguments<'_>, count: usize, limit: BucketLimit) {
-        let words = arguments.iter().skip(BEGIN).take(count);
-        self.words = words.map(Word::from_slice).collect();
-        self.limit = Some(limit);
+/// What a connection asked for last, and in which words: it asks for few things, and to read them takes longer than a
+/// decision.
+#[derive(Default)]
+pub struct Memo(Option<Remembered>);
+
+struct Remembered {
+    form: Form,
+    /// The words, in one piece.
+    text: SmallVec<[u8; 48]>,
+    /// Where each of them ends.
+    ends: [usize; 3],
+    asked: Asked,
+}
+
+impl Memo {
+    /// What was asked for in these words.
+    pub fn find(&self, form: Form, arguments: Arguments<'_>) -> Option<Asked> {
+        let known = self.0.as_ref().filter(|known| known.form == form)?;
+        let mut begin = 0;
+        for (at, &end) in known.ends[..form.words()].iter().enumerate() {
+            if arguments.get(BEGIN + at)? != &known.text[begin..end] {
+                return None;
+            }
+            begin = end;
+        }
+        Some(known.asked)
+    }
+
+    /// Remembers what was asked for, if that is not in uncommonly many words.
+    pub fn keep(&mut self, form: Form, arguments: Arguments<'_>, asked: Asked) {
+        let (mut text, mut ends) = (SmallVec::new(), [0; 3]);
+        for (word, end) in arguments.iter().skip(BEGIN).zip(&mut ends) {
+            text.extend_from_slice(word);
+            *end = text.len();
+        }
+        let known = Remembered {
+            form,
+            text,
+            ends,
+            asked,
+        };
+        self.0 = (!known.text.spilled()).then_some(known);
     }
 }

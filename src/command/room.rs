@@ -21,11 +21,10 @@ const PLACES_MAX: usize = 2_048;
 /// The part of the bound that is left before commands are looked at: room for tables to grow in, each one in 256 of
 /// all and twice as large as before, and for what threads have not added up yet.
 const NEAR_PART: usize = 32;
-/// The part of the bound that keys do not take: a table that is full of dropped keys is made anew, for which there are
-/// two of it for a millisecond. One of 256 is at most twice as large as the others.
-const RENEWING_PART: usize = 128;
-/// The part of the bound that tables do not grow into. Else the last to grow would leave no room for names.
-const GROWING_PART: usize = 64;
+/// The part of the bound that is not filled: tables do not grow into it, and names that would make room first. It is
+/// for a table to be made anew in, one of 256, at most twice as large as the others, and for what is there for a moment
+/// only, such as the journal's next batch.
+const CALM_PART: usize = 64;
 /// Bytes that a new key takes beside its place and its name, with what the allocator adds: few take more.
 const NEW_KEY_BYTES: usize = 128;
 
@@ -109,11 +108,11 @@ impl Room {
         for keys in coming.chunk_by(|(one, _), (other, _)| one == other) {
             room.make_places(shared, database, keys[0].0, keys.len(), now);
         }
-        let bound = bound - bound / RENEWING_PART;
-        // What another command takes for that moment is no reason to refuse this one.
-        let fits = || memory::used_bytes() + bytes <= bound + store.renewing_bytes();
-        store.evict(PLACES_MAX, now, fits);
-        room.is_full |= !fits();
+        store.evict(PLACES_MAX, now, || {
+            memory::used_bytes() + bytes <= calm(bound)
+        });
+        // What another command takes while a table is made anew is no reason to refuse this one.
+        room.is_full |= memory::used_bytes() + bytes > bound + store.renewing_bytes();
         room
     }
 
@@ -131,7 +130,7 @@ impl Room {
             return;
         };
         let growing = GROWING.fetch_add(bytes, Relaxed) + bytes;
-        if memory::used_bytes() + growing <= bound - bound / GROWING_PART {
+        if memory::used_bytes() + growing <= calm(bound) {
             self.reserved += bytes;
             return;
         }
@@ -152,6 +151,11 @@ impl Drop for Room {
             GROWING.fetch_sub(self.reserved, Relaxed);
         }
     }
+}
+
+/// As much of a bound as is filled.
+const fn calm(bound: usize) -> usize {
+    bound - bound / CALM_PART
 }
 
 /// True if what is in use is near the bound, or above it.

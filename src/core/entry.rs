@@ -52,6 +52,15 @@ impl Entry {
         (&self.states, self.pause.as_ref(), self.slow.as_deref())
     }
 
+    /// The state of the one limit, if there is nothing else to the key.
+    pub fn only_state(&self) -> Option<&State> {
+        let is_alone = self.pause.is_none() && self.slow.is_none() && self.waited.is_none();
+        match &self.states[..] {
+            [state] if is_alone => Some(state),
+            _ => None,
+        }
+    }
+
     /// Bytes that it takes outside of itself.
     pub fn heap_bytes(&self) -> usize {
         let states = if self.states.spilled() {
@@ -444,6 +453,18 @@ impl Entry {
 
     pub(super) fn paused_until(&self) -> Timestamp {
         self.pause.map_or(Timestamp::ZERO, |pause| pause.until)
+    }
+}
+
+impl From<State> for Entry {
+    /// A key with one limit and nothing else.
+    fn from(state: State) -> Self {
+        Self {
+            states: States::from_buf([state]),
+            pause: None,
+            slow: None,
+            waited: None,
+        }
     }
 }
 

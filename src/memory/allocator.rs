@@ -14,8 +14,9 @@ use std::ptr;
 /// A binary says `#[global_allocator] static ALLOCATOR: Counting = Counting;`. Without that nothing is counted.
 pub struct Counting;
 
-/// Bytes from which on a table is mapped by itself: above that the rest of its last page is a small part of it.
-const MAPPED_FROM_BYTES: usize = 16 * 1024;
+/// Bytes from which on a table is mapped by itself. The rest of its last page is left empty, a third of the smallest; but
+/// of tables that are outgrown in the heap, each byte costs that of a key's place for ever.
+const MAPPED_FROM_BYTES: usize = 4 * 1024;
 /// How a table is aligned, to be told from buffers, which come and go all the time and are aligned to less.
 const TABLE_ALIGN: usize = 16;
 /// From where on the system's allocator maps a block by itself; `main` tells it to.
@@ -129,8 +130,8 @@ mod tests {
         }
         assert_eq!(taken(layout(128 * 1024 - 1, 1)), 128 * 1024 + 16);
         assert_eq!(taken(layout(128 * 1024, 1)), 132 * 1024);
-        assert_eq!(taken(layout(16 * 1024, 16)), 16 * 1024);
-        assert_eq!(taken(layout(16 * 1024 + 1, 16)), 20 * 1024);
+        assert_eq!(taken(layout(4 * 1024, 16)), 4 * 1024);
+        assert_eq!(taken(layout(4 * 1024 + 1, 16)), 8 * 1024);
     }
 
     #[test]
@@ -141,7 +142,7 @@ mod tests {
             unsafe {
                 let mut block = Counting.alloc(layout(size, align));
                 block.write(7);
-                for new_size in [100, 16_383, 16_384, 300_000, 20_000, 16_383, 10] {
+                for new_size in [100, 4_095, 4_096, 300_000, 20_000, 4_095, 10] {
                     block = Counting.realloc(block, layout(size, align), new_size);
                     assert!(!block.is_null() && (block as usize).is_multiple_of(align));
                     assert_eq!(block.read(), 7, "{align} {new_size}");

@@ -16,9 +16,11 @@ const QUICK_NS: u64 = 1_000;
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct Stretch {
     calls: u32,
-    /// All but the last, by name.
+    /// By name.
     parts: SmallVec<[Part; 4]>,
-    last: Option<Part>,
+    /// Which of them the last command is part of, and whether it failed.
+    last: usize,
+    last_failed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +28,12 @@ struct Part {
     name: &'static str,
     calls: u32,
     failed: u32,
+}
+
+impl Part {
+    fn is_of(&self, name: &'static str) -> bool {
+        std::ptr::eq(self.name, name)
+    }
 }
 
 impl Stretch {
@@ -37,41 +45,48 @@ impl Stretch {
     /// A command has run.
     pub(super) fn add(&mut self, name: &'static str, failed: bool) {
         self.calls += 1;
-        let part = Part {
-            name,
-            calls: 1,
-            failed: u32::from(failed),
-        };
-        let Some(last) = self.last.replace(part) else {
-            return;
-        };
-        let same = |part: &&mut Part| std::ptr::eq(part.name, last.name);
-        match self.parts.iter_mut().rev().find(same) {
-            Some(part) => {
-                part.calls += 1;
-                part.failed += last.failed;
-            }
-            None => self.parts.push(last),
+        self.last_failed = failed;
+        if !self
+            .parts
+            .get(self.last)
+            .is_some_and(|last| last.is_of(name))
+        {
+            let known = self.parts.iter().position(|part| part.is_of(name));
+            self.last = known.unwrap_or_else(|| {
+                let (calls, failed) = (0, 0);
+                self.parts.push(Part {
+                    name,
+                    calls,
+                    failed,
+                });
+                self.parts.len() - 1
+            });
         }
+        let part = &mut self.parts[self.last];
+        part.calls += 1;
+        part.failed += u32::from(failed);
     }
 
     /// The clock was read, `ns` nanoseconds after the reading before: hands out what is to be counted, and returns how
     /// long the last command ran.
     pub(super) fn end(&mut self, ns: u64, mut count: impl FnMut(Run)) -> u64 {
-        let Self { calls, parts, last } = std::mem::take(self);
-        let Some(last) = last else {
+        let Some(Part { name, .. }) = self.parts.get(self.last).copied() else {
             return 0;
         };
         let each = if ns < LONG_NS {
-            ns / u64::from(calls)
+            ns / u64::from(self.calls)
         } else {
             QUICK_NS
         };
-        for part in &parts {
+        let rest = ns.saturating_sub(each * u64::from(self.calls - 1));
+        let last_failed = u32::from(self.last_failed);
+        let last = &mut self.parts[self.last];
+        (last.calls, last.failed) = (last.calls - 1, last.failed - last_failed);
+        for part in self.parts.iter().filter(|part| part.calls > 0) {
             count(Run::of_calls(part.name, part.calls, part.failed, each));
         }
-        let rest = ns.saturating_sub(each * u64::from(calls - 1));
-        count(Run::of_calls(last.name, 1, last.failed, rest));
+        count(Run::of_calls(name, 1, last_failed, rest));
+        *self = Self::default();
         rest
     }
 }

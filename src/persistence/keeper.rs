@@ -3,6 +3,7 @@
 use super::disk::{Disk, Held};
 use super::error::{LoadError, SaveError, SaveStep};
 use super::files::{self, directory};
+use super::frame::BLOCK_BYTES;
 use super::journal::recovery::{self, Base, Recovered};
 use super::journal::{Flushing, Journal, JournalError};
 use super::snapshot::{self, JOURNAL_BEGIN, Loaded, Saved};
@@ -93,6 +94,8 @@ pub struct Keeper {
     journal: Option<Journal>,
     /// The generation that a snapshot names while there is no journal.
     next: u64,
+    /// A block of a snapshot holds so much.
+    block_bytes: usize,
     lock: Mutex<Option<Box<dyn Held>>>,
 }
 
@@ -140,6 +143,7 @@ impl Keeper {
             disk,
             path: path.to_owned(),
             journal,
+            block_bytes: BLOCK_BYTES,
             lock: Mutex::new(lock),
         };
         let taken_at = snapshot
@@ -155,6 +159,16 @@ impl Keeper {
         Ok((keeper, restored))
     }
 
+    /// Writes in pieces that hold so many bytes and a bit, instead of those that are fast: for a test that looks at what happens
+    /// between two of them.
+    pub fn in_pieces(mut self, bytes: usize) -> Self {
+        self.block_bytes = bytes;
+        if let Some(journal) = &mut self.journal {
+            journal.part_bytes = bytes;
+        }
+        self
+    }
+
     /// The journal, if there is one.
     pub const fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
@@ -164,18 +178,14 @@ impl Keeper {
     ///
     /// # Errors
     /// The first batch cannot be written; [`Journal::flush`] tries again.
-    pub fn begin(
-        &self,
-        store: &Store,
-        now: &dyn Fn() -> Timestamp,
-        flushing: Flushing,
-    ) -> Result<(), JournalError> {
+    pub fn begin(&self, store: &Store, now: &dyn Fn() -> Timestamp) -> Result<(), JournalError> {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
         store.note_changes();
-        // So that no number is given again that is given before the next batch, and the clock does not go back.
-        journal.flush(store, now, flushing, true)
+        // So that no number is given again that is given before the next batch, and the clock does not go back: not even
+        // if the power fails before the disk is made to keep a batch for other reasons.
+        journal.flush(store, now, Flushing::Always, true)
     }
 
     /// Writes a snapshot, in the place of the one there, and removes what it holds of the journal.
@@ -192,7 +202,15 @@ impl Keeper {
             Some(journal) => journal.complete_fold(store, now).map_err(io::Error::other),
             None => Ok(()),
         };
-        let saved = snapshot::save(&*self.disk, store, now(), &self.path, first, complete)?;
+        let saved = snapshot::save_blocks(
+            &*self.disk,
+            store,
+            now(),
+            &self.path,
+            first,
+            self.block_bytes,
+            complete,
+        )?;
         match &self.journal {
             Some(journal) => journal.end_fold(first, saved.bytes),
             None => super::journal::remove_before(&*self.disk, &self.path, first),

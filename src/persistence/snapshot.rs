@@ -65,9 +65,22 @@ pub fn save(
     journal_from: u64,
     complete: impl FnOnce() -> io::Result<()>,
 ) -> Result<Saved, SaveError> {
+    save_blocks(disk, store, now, path, journal_from, BLOCK_BYTES, complete)
+}
+
+/// As [`save`], in blocks of `block_bytes` and a bit.
+pub(super) fn save_blocks(
+    disk: &dyn Disk,
+    store: &Store,
+    now: Timestamp,
+    path: &Path,
+    journal_from: u64,
+    block_bytes: usize,
+    complete: impl FnOnce() -> io::Result<()>,
+) -> Result<Saved, SaveError> {
     files::replace(disk, path, |file| {
-        let out = BufWriter::with_capacity(2 * BLOCK_BYTES, Appender(file));
-        let saved = write(store, now, journal_from, out)?;
+        let out = BufWriter::with_capacity(2 * block_bytes, Appender(file));
+        let saved = write_blocks(store, now, journal_from, block_bytes, out)?;
         complete()?;
         Ok(saved)
     })
@@ -145,6 +158,16 @@ pub fn write(
     journal_from: u64,
     out: impl Write,
 ) -> io::Result<Saved> {
+    write_blocks(store, now, journal_from, BLOCK_BYTES, out)
+}
+
+fn write_blocks(
+    store: &Store,
+    now: Timestamp,
+    journal_from: u64,
+    block_bytes: usize,
+    out: impl Write,
+) -> io::Result<Saved> {
     if now > Timestamp::MAX {
         return Err(io::Error::new(
             ErrorKind::InvalidInput,
@@ -156,7 +179,10 @@ pub fn write(
         server_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let mut frame = FrameWriter::begin(out, &header)?;
-    let mut batch = Batch::default();
+    let mut batch = Batch {
+        block_bytes,
+        ..Batch::default()
+    };
     let mut keys = 0;
     batch.add(|out| codec::encode_journal_from(out, journal_from));
     for (name, limits) in store.policies.all() {
@@ -189,7 +215,7 @@ fn write_records(
 ) -> io::Result<()> {
     // What has expired would be passed over again and again under the lock.
     store.records.sweep(now);
-    batch.add(|out| codec::encode_last_number(out, store.records.last_number()));
+    batch.add(|out| codec::encode_last_number(out, store.records.number_ahead()));
     let mut after = 0;
     loop {
         let tickets = store.records.tickets_after(after, RECORDS_AT_A_TIME, now);
@@ -288,13 +314,15 @@ struct Batch {
     full: Vec<(usize, u64)>,
     /// Where the block that fills begins, and how many records it holds.
     open: (usize, u64),
+    /// A block that holds so much is cut.
+    block_bytes: usize,
 }
 
 impl Batch {
     fn add(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
         encode(&mut self.bytes);
         self.open.1 += 1;
-        if self.bytes.len() - self.open.0 >= BLOCK_BYTES {
+        if self.bytes.len() - self.open.0 >= self.block_bytes {
             self.full.push((self.bytes.len(), self.open.1));
             self.open = (self.bytes.len(), 0);
         }
@@ -312,6 +340,8 @@ impl Batch {
     }
 
     fn write_rest(&mut self, frame: &mut FrameWriter<impl Write>) -> io::Result<()> {
+        // The last record may have filled a block.
+        self.write_full_blocks(frame)?;
         frame.block(&self.bytes, self.open.1)
     }
 }

@@ -434,6 +434,23 @@ fn many_keys_go_into_blocks_and_come_back() {
 }
 
 #[test]
+fn a_record_that_fills_the_last_block_is_counted() {
+    // Whatever stands in front of the last record, which is the number of the last ticket.
+    for padding in 0..16 {
+        let store = Store::new();
+        store.records.start_above(u64::from(u32::MAX));
+        let before = bytes_of(&store).len();
+        let text = vec![b'x'; BLOCK_BYTES - before + 60 + padding];
+        let set = |slot: &mut Option<Plain>| {
+            *slot = Some(Plain::new(Data::Text(Text::new(&text).unwrap())));
+        };
+        store.with_plain(0, b"k", at(0), set).unwrap();
+        let (loaded, _) = decode(&bytes_of(&store)).unwrap();
+        assert_eq!(loaded.keys, 1, "{padding}");
+    }
+}
+
+#[test]
 fn a_value_at_its_bounds_is_saved_and_loaded() {
     const PER_ELEMENT: usize = BYTES_MAX / ELEMENTS_MAX;
     let store = Store::new();

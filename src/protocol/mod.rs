@@ -7,6 +7,7 @@
 //! Requests are read by hand because they come from strangers: every length is checked against a named
 //! bound before anything is stored, no byte is looked at again when more arrive, and a request cannot nest.
 mod arguments;
+mod batch;
 mod double;
 mod error;
 mod inline;
@@ -16,6 +17,7 @@ mod reply;
 mod request;
 
 pub use arguments::{Arguments, OwnedArguments};
+pub use batch::Batch;
 pub use error::ProtocolError;
 pub use limits::RequestLimits;
 pub use reply::{Protocol, Reply};

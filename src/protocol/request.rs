@@ -93,6 +93,11 @@ impl Scanner {
         }
     }
 
+    /// True if it is not within a request that has not arrived in full.
+    pub fn is_between_requests(&self) -> bool {
+        self.part == Part::Start
+    }
+
     /// Memory held beside the scanner itself, in bytes.
     pub fn allocated_bytes(&self) -> usize {
         self.spans.capacity() * size_of::<Span>() + self.inline_text.capacity()
@@ -119,17 +124,7 @@ impl Scanner {
             self.forget_last_request();
             match buf.first() {
                 None => return Ok(Scan::Incomplete { needed_hint: 1 }),
-                Some(b'*') => {
-                    if let Some(consumed) = self.scan_short(buf, limits) {
-                        let arguments = Arguments::new(buf, &self.spans);
-                        return Ok(Scan::Request {
-                            arguments,
-                            consumed,
-                        });
-                    }
-                    self.spans.clear();
-                    (self.part, self.position) = (Part::Count, 1);
-                }
+                Some(b'*') => (self.part, self.position) = (Part::Count, 1),
                 Some(_) => (self.part, self.position) = (Part::InlineLine, 0),
             }
         }
@@ -137,31 +132,6 @@ impl Scanner {
             Part::InlineLine => self.scan_inline(buf, limits),
             _ => self.scan_array(buf, limits),
         }
-    }
-
-    /// Reads an array of few arguments that is there as a whole, with lengths of one or two digits: nearly every
-    /// request is such. `None` for any other, and for any that is wrong; [`Self::scan_array`] then begins anew.
-    #[inline]
-    fn scan_short(&mut self, buf: &[u8], limits: &RequestLimits) -> Option<usize> {
-        let (count, mut position) = short_length(buf, 1)?;
-        if count == 0 || count > limits.arguments_max.min(ARGUMENTS_PREALLOCATED_MAX) {
-            return None;
-        }
-        self.spans.reserve(count);
-        for _ in 0..count {
-            if *buf.get(position)? != b'$' {
-                return None;
-            }
-            let (bytes, start) = short_length(buf, position + 1)?;
-            let end = start + bytes;
-            position = end + 2;
-            if bytes > limits.bulk_bytes_max || buf.get(end..position)? != b"\r\n" {
-                return None;
-            }
-            self.spans.push(Span::new(start, end));
-        }
-        self.note_examined(4 + count * 7);
-        (position <= limits.request_bytes_max).then_some(position)
     }
 
     fn scan_array<'a>(
@@ -359,18 +329,6 @@ impl Scanner {
             self.examined += bytes;
         }
         let _ = bytes;
-    }
-}
-
-/// The number of one or two digits that begins at `at`, and where what follows its line end begins.
-#[inline]
-fn short_length(buf: &[u8], at: usize) -> Option<(usize, usize)> {
-    match *buf.get(at..at + 4)? {
-        [a @ b'0'..=b'9', b'\r', b'\n', _] => Some((usize::from(a - b'0'), at + 3)),
-        [a @ b'1'..=b'9', b @ b'0'..=b'9', b'\r', b'\n'] => {
-            Some((usize::from(a - b'0') * 10 + usize::from(b - b'0'), at + 4))
-        }
-        _ => None,
     }
 }
 

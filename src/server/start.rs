@@ -18,7 +18,7 @@ use super::service_manager::{State, tell};
 use super::shutdown::signalled;
 use super::tls::Tls;
 use super::workers::Workers;
-use super::{descriptors, journal, policies, serve, users};
+use super::{descriptors, policies, serve, users};
 use crate::clock::Clock;
 use crate::config::{ClockKind, Config, Listening};
 use crate::core::units::SECOND;
@@ -130,8 +130,7 @@ async fn start(
         let (engine, keeper) = (engine.clone(), keeper.clone());
         move || {
             let shared = &engine.shared;
-            let (now, flushing) = (|| shared.clock.now(), journal::flushing(&shared.settings));
-            keeper.begin(&shared.store, &now, flushing)
+            keeper.begin(&shared.store, &|| shared.clock.now())
         }
     });
     tokio::select! {

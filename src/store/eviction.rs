@@ -10,7 +10,8 @@
 
 use super::key::Key;
 use super::keyspace::{DATABASES_MAX, Store, Sweep};
-use super::shard::{Fill, Shards, Step};
+use super::shard::{SHARDS, Shards, Step};
+use super::table::Fill;
 use super::value::Value;
 use crate::core::loss::Loss;
 use crate::core::units::Timestamp;
@@ -35,7 +36,7 @@ const FREED_PART_MIN: usize = 64;
 /// Most places that are left free for keys that come at the same time.
 const SPARE_PLACES_MAX: usize = 32;
 /// Bytes of an empty database: that of its shards, before they hold anything.
-const DATABASE_BYTES: usize = 64 * 1024;
+const DATABASE_BYTES: usize = 64 * SHARDS;
 
 /// Where eviction goes on.
 #[derive(Default)]
@@ -53,7 +54,7 @@ pub struct Eviction {
 pub enum Fit {
     /// There are places for them.
     Has,
-    /// The table would be replaced by one of so many bytes.
+    /// The table would be exchanged for one of so many bytes.
     Grows(usize),
 }
 
@@ -67,10 +68,7 @@ impl Fill {
         if self.has(count) {
             return Fit::Has;
         }
-        // A power of two, at least four; growing at least doubles it.
-        let needed = (self.keys + count) * 8 / 7 + 1;
-        let places = needed.next_power_of_two().max(self.places * 2).max(4);
-        Fit::Grows(Shards::bytes_of(places))
+        Fit::Grows(self.grown_bytes(count))
     }
 
     /// Places of keys that were dropped and that only a new table has free.
@@ -126,8 +124,9 @@ impl Store {
             return false;
         };
         let _renewing = self.eviction.renewing.lock();
+        shards.settle(shard);
         let table = shards.fill(shard);
-        let bytes = Shards::bytes_of(table.places);
+        let bytes = table.bytes();
         // Others may have made them meanwhile.
         if table.has(count) || !has_room(bytes) {
             return table.has(count);
@@ -312,7 +311,11 @@ impl Store {
             self.lapse(database, key.as_bytes(), value, now);
             let loss = loss(key, value).filter(|loss| left > 0 && *loss <= largest);
             left -= usize::from(loss.is_some());
-            evicted += usize::from(loss.is_some_and(|loss| loss > Loss::NONE));
+            if loss.is_some_and(|loss| loss > Loss::NONE) {
+                evicted += 1;
+                // One that has gone by itself is gone after a restart too.
+                self.touched.touch_if_on(database, key.as_bytes());
+            }
             loss.is_some()
         });
         self.counts.evicted(evicted);

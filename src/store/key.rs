@@ -6,32 +6,36 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU8;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::slice;
 
 /// The longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 512;
 
 /// The longest name that takes no allocation, in bytes.
-const SHORT_BYTES_MAX: usize = 15;
+const SHORT_BYTES_MAX: usize = 16;
 
-/// A key's name: any bytes, up to [`KEY_BYTES_MAX`]. It takes 16 bytes, and names of up to 15 bytes no allocation.
+/// A key's name: any bytes, up to [`KEY_BYTES_MAX`]. It takes 16 bytes. A name of up to 16 bytes takes no allocation, unless
+/// it has 16 and the last is one of seventeen that no text in UTF-8 but for one with a NUL ends with.
 pub struct Key(Name);
 
-/// The first byte, the length of a short name, is never zero there: that is how the compiler tells a long one.
+/// The last of the 16 bytes is never zero in a short name: that is how the compiler tells a long one.
 enum Name {
     Short(Short),
     Long(Long),
 }
 
-/// Aligned as a pointer, so that a pointer fits behind the first byte.
+/// Aligned as a pointer, so that a pointer fits in the first bytes.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Short {
-    /// One more than the bytes of the name.
-    length: NonZeroU8,
-    bytes: [u8; SHORT_BYTES_MAX],
+    bytes: [u8; SHORT_BYTES_MAX - 1],
+    /// The sixteenth byte of the name, or [`LENGTHS`] and how many there are.
+    last: NonZeroU8,
 }
+
+/// Last bytes from here on are the length of a shorter name.
+const LENGTHS: u8 = 0xf0;
 
 /// A name of its own: a block that begins with its length, since a boxed slice is 16 bytes by itself.
 struct Long(NonNull<u8>);
@@ -39,36 +43,62 @@ struct Long(NonNull<u8>);
 /// Bytes of the length before a long name.
 const LENGTH_BYTES: usize = size_of::<u32>();
 
-const _: () = assert!(size_of::<Key>() == 16);
+const _: () = assert!(size_of::<Key>() == SHORT_BYTES_MAX);
 
 impl Key {
     /// Copies a name.
     pub fn new(name: &[u8]) -> Self {
-        Self(if name.len() <= SHORT_BYTES_MAX {
-            let mut bytes = [0; SHORT_BYTES_MAX];
-            bytes[..name.len()].copy_from_slice(name);
-            let length = NonZeroU8::MIN.saturating_add(name.len() as u8);
-            Name::Short(Short { length, bytes })
-        } else {
-            Name::Long(Long::new(name))
+        Self(match Short::new(name) {
+            Some(short) => Name::Short(short),
+            None => Name::Long(Long::new(name)),
         })
     }
 
     /// Bytes that a name takes outside of the [`Key`].
-    pub const fn heap_bytes(name: &[u8]) -> usize {
-        if name.len() > SHORT_BYTES_MAX {
-            LENGTH_BYTES + name.len()
-        } else {
-            0
+    pub fn heap_bytes(name: &[u8]) -> usize {
+        match Short::new(name) {
+            Some(_) => 0,
+            None => LENGTH_BYTES + name.len(),
         }
     }
 
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
-            Name::Short(short) => &short.bytes[..usize::from(short.length.get()) - 1],
+            Name::Short(short) => short.as_bytes(),
             Name::Long(long) => long.as_bytes(),
         }
+    }
+}
+
+impl Short {
+    /// A name, if it is short.
+    fn new(name: &[u8]) -> Option<Self> {
+        let mut bytes = [0; SHORT_BYTES_MAX - 1];
+        let last = match name.split_last_chunk::<1>() {
+            Some((first, [last])) if first.len() == bytes.len() => {
+                bytes.copy_from_slice(first);
+                *last
+            }
+            _ => {
+                bytes.get_mut(..name.len())?.copy_from_slice(name);
+                return Some(Self {
+                    bytes,
+                    last: NonZeroU8::new(LENGTHS + name.len() as u8)?,
+                });
+            }
+        };
+        let last = NonZeroU8::new(last).filter(|last| last.get() < LENGTHS)?;
+        Some(Self { bytes, last })
+    }
+
+    const fn as_bytes(&self) -> &[u8] {
+        let length = match self.last.get().checked_sub(LENGTHS) {
+            Some(length) => length as usize,
+            None => SHORT_BYTES_MAX,
+        };
+        // SAFETY: it is 16 bytes without a gap, and a length is below that.
+        unsafe { slice::from_raw_parts(ptr::from_ref(self).cast(), length) }
     }
 }
 
@@ -166,15 +196,34 @@ impl Borrow<[u8]> for Key {
 mod tests {
     use super::*;
 
+    fn assert_comes_back(name: &[u8], is_long: bool) {
+        let key = Key::new(name);
+        assert_eq!(key.as_bytes(), name);
+        assert_eq!(key.clone(), key);
+        let heap = if is_long { 4 + name.len() } else { 0 };
+        assert_eq!(Key::heap_bytes(name), heap, "{name:?}");
+    }
+
     #[test]
     fn a_name_comes_back_as_it_was_whatever_its_length() {
         for length in (0..40).chain([255, 256, KEY_BYTES_MAX]) {
             let name: Vec<u8> = (0..length).map(|at| (at * 7) as u8).collect();
-            let key = Key::new(&name);
-            assert_eq!(key.as_bytes(), name);
-            assert_eq!(key.clone(), key);
-            let heap = if length > 15 { 4 + length } else { 0 };
-            assert_eq!(Key::heap_bytes(&name), heap);
+            assert_comes_back(&name, length > 16);
+        }
+    }
+
+    #[test]
+    fn a_name_comes_back_as_it_was_whatever_its_last_byte() {
+        for last in 0..=u8::MAX {
+            for length in [1, 14, 15, 16, 17] {
+                let mut name = vec![last; length];
+                assert_comes_back(
+                    &name,
+                    length > 16 || length == 16 && (last == 0 || last >= 0xf0),
+                );
+                name[0] = 0;
+                assert_eq!(Key::new(&name).as_bytes(), name);
+            }
         }
     }
 

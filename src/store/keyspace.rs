@@ -73,8 +73,12 @@ impl Default for Store {
 impl Store {
     /// An empty store. Hashing is seeded at random, so that nobody can aim keys at one place.
     pub fn new() -> Self {
+        Self::with_hasher(RandomState::new())
+    }
+
+    /// An empty store whose hashing is seeded by the caller: for a test that must run the same way twice.
+    pub fn with_hasher(hasher: RandomState) -> Self {
         let databases = (0..DATABASES_MAX).map(|_| OnceLock::new()).collect();
-        let hasher = RandomState::new();
         Self {
             databases,
             touched: Touched::new(hasher.clone()),

@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Different parameters that can be shared at a time: more than operators think of, and 2.5 MiB if all are used. Each
 /// has a number of 16 bits.
-const PLACES: usize = 1 << 16;
+const PLACES: usize = 1 << 14;
 
 /// Places in which parameters may stand, from where their hash points on: two cache lines and their counts one. With
 /// half of the table in use, one in 170 finds none.
@@ -55,13 +55,9 @@ impl<L: Words> Shared<L> {
         L::from_words(TABLE.words(self.number))
     }
 
-    /// Itself if these are its parameters; else as [`Self::new`].
-    pub fn or_other(self, limit: L) -> Option<Self> {
-        if TABLE.words(self.number) == limit.to_words() {
-            Some(self)
-        } else {
-            Self::new(limit)
-        }
+    /// True if these are the parameters.
+    pub fn is(&self, limit: L) -> bool {
+        TABLE.words(self.number) == limit.to_words()
     }
 }
 

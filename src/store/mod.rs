@@ -10,6 +10,7 @@ mod packed;
 mod policies;
 mod records;
 mod shard;
+mod table;
 mod tables;
 mod touched;
 mod value;

@@ -14,7 +14,6 @@ use crate::core::sliding::Sliding;
 use crate::core::units::Timestamp;
 use crate::core::window::{Used, Window, WindowLimit};
 use crate::plain::{Data, Deadline, Plain, Text};
-use smallvec::smallvec;
 
 /// What a key holds, in the form in which it is kept.
 pub struct Packed(Form);
@@ -77,7 +76,7 @@ impl Promised {
 impl Packed {
     /// Packs a value.
     pub fn new(value: Value) -> Self {
-        Self(Form::new(value, NOTHING))
+        Self(Form::new(&value).unwrap_or_else(|| Form::Whole(Box::new(value))))
     }
 
     /// Calls `f` with the value.
@@ -98,9 +97,14 @@ impl Packed {
 
     /// Puts a value in the place of the one that was taken out.
     pub fn put(&mut self, value: Value) {
-        // Its parameters go from one to the other without being counted.
-        let before = std::mem::replace(&mut self.0, NOTHING);
-        self.0 = Form::new(value, before);
+        if self.0.take_over(&value) {
+            return;
+        }
+        match (Form::new(&value), &mut self.0) {
+            (Some(form), place) => *place = form,
+            (None, Form::Whole(place)) => **place = value,
+            (None, place) => *place = Form::Whole(Box::new(value)),
+        }
     }
 
     /// Gives `f` the bucket, if it is nothing else, and keeps what it leaves there. A change is told to `touch`, which
@@ -167,85 +171,128 @@ impl Packed {
     }
 }
 
-/// Stands for a form that is yet to come.
-const NOTHING: Form = Form::Integer(0);
-
 impl Form {
-    /// Packs a value, which comes after the one in `before`.
-    fn new(value: Value, before: Self) -> Self {
-        match before {
-            Self::Whole(mut place) => Self::of(&value, NOTHING).unwrap_or_else(|| {
-                *place = value;
-                Self::Whole(place)
-            }),
-            before => Self::of(&value, before).unwrap_or_else(|| Self::Whole(Box::new(value))),
-        }
-    }
-
     /// The value in a few numbers; `None` if it does not fit.
-    fn of(value: &Value, before: Self) -> Option<Self> {
-        match value {
-            Value::Plain(plain) => Self::of_plain(plain),
-            Value::Limit(entry) => match (entry.parts(), entry.is_waited()) {
-                (([state], None, None), false) => Self::of_state(state, before),
-                _ => None,
+    fn new(value: &Value) -> Option<Self> {
+        let nothing = Promised(0);
+        let mut form = match value {
+            Value::Plain(plain) => match plain.expires {
+                Some(_) => Self::Counter {
+                    integer: 0,
+                    ms: 0,
+                    ns: 0,
+                },
+                None => Self::Integer(0),
             },
+            Value::Limit(entry) => match entry.only_state()? {
+                State::Bucket(bucket, None) => Self::Bucket {
+                    limit: Shared::new(bucket.limit)?,
+                    promised: nothing,
+                    deficit_high: 0,
+                    deficit_low: 0,
+                    base: Timestamp::ZERO,
+                },
+                State::Window(window) => Self::Window {
+                    limit: Shared::new(window.limit)?,
+                    begin: Timestamp::ZERO,
+                    place: 0,
+                    used: 0,
+                },
+                State::Sliding(sliding) => Self::Sliding {
+                    limit: Shared::new(sliding.limit)?,
+                    index: 0,
+                    current: 0,
+                    previous: 0,
+                },
+                State::Empty | State::Bucket(..) | State::Log(_) | State::Leases(_) => return None,
+            },
+        };
+        form.take_over(value).then_some(form)
+    }
+
+    /// Takes over the numbers of a value of the same form and under the same limit; false, and nothing changed, if it is
+    /// another or they do not fit.
+    fn take_over(&mut self, value: &Value) -> bool {
+        match value {
+            Value::Limit(entry) => entry
+                .only_state()
+                .is_some_and(|state| self.take_over_state(state)),
+            Value::Plain(plain) => self.take_over_plain(plain),
         }
     }
 
-    fn of_plain(plain: &Plain) -> Option<Self> {
-        let Data::Text(text) = &plain.data else {
-            return None;
-        };
-        let integer = text.as_integer()?;
-        Some(match plain.expires.map(Deadline::parts) {
-            Some((ms, ns)) => Self::Counter { integer, ms, ns },
-            None => Self::Integer(integer),
-        })
-    }
-
-    fn of_state(state: &State, before: Self) -> Option<Self> {
-        Some(match state {
-            State::Bucket(bucket, None) if bucket.undrained.is_none() => {
-                let Level { deficit, base } = bucket.level;
+    fn take_over_state(&mut self, state: &State) -> bool {
+        match (self, state) {
+            (
                 Self::Bucket {
-                    deficit_high: u32::try_from(deficit >> 64).ok()?,
-                    deficit_low: deficit as u64,
+                    limit,
+                    promised,
+                    deficit_high,
+                    deficit_low,
                     base,
-                    promised: Promised::of(bucket),
-                    limit: match before {
-                        Self::Bucket { limit, .. } => limit.or_other(bucket.limit)?,
-                        _ => Shared::new(bucket.limit)?,
-                    },
-                }
-            }
-            State::Window(window) => {
-                let (place, used) = match window.used[..] {
-                    [] => (0, 0),
-                    [(place, used)] if used > 0 => (u32::try_from(place).ok()?, used),
-                    _ => return None,
+                },
+                State::Bucket(bucket, None),
+            ) => {
+                let level = bucket.level;
+                let fits = bucket.undrained.is_none() && limit.is(bucket.limit);
+                let (true, Ok(high)) = (fits, u32::try_from(level.deficit >> 64)) else {
+                    return false;
                 };
+                (*deficit_high, *deficit_low) = (high, level.deficit as u64);
+                (*base, *promised) = (level.base, Promised::of(bucket));
+            }
+            (
                 Self::Window {
-                    begin: window.begin,
+                    limit,
+                    begin,
                     place,
                     used,
-                    limit: match before {
-                        Self::Window { limit, .. } => limit.or_other(window.limit)?,
-                        _ => Shared::new(window.limit)?,
-                    },
-                }
-            }
-            State::Sliding(sliding) => Self::Sliding {
-                index: sliding.index,
-                current: sliding.current,
-                previous: u32::try_from(sliding.previous).ok()?,
-                limit: match before {
-                    Self::Sliding { limit, .. } => limit.or_other(sliding.limit)?,
-                    _ => Shared::new(sliding.limit)?,
                 },
-            },
-            State::Empty | State::Bucket(..) | State::Log(_) | State::Leases(_) => return None,
-        })
+                State::Window(window),
+            ) => {
+                let (at, count) = match window.used[..] {
+                    [] => (0, 0),
+                    [(at, count)] if count > 0 => (at, count),
+                    _ => return false,
+                };
+                let (true, Ok(at)) = (limit.is(window.limit), u32::try_from(at)) else {
+                    return false;
+                };
+                (*begin, *place, *used) = (window.begin, at, count);
+            }
+            (
+                Self::Sliding {
+                    limit,
+                    index,
+                    current,
+                    previous,
+                },
+                State::Sliding(sliding),
+            ) => {
+                let is_same = limit.is(sliding.limit);
+                let (true, Ok(before)) = (is_same, u32::try_from(sliding.previous)) else {
+                    return false;
+                };
+                (*index, *current, *previous) = (sliding.index, sliding.current, before);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn take_over_plain(&mut self, plain: &Plain) -> bool {
+        let number = match &plain.data {
+            Data::Text(text) => text.as_integer(),
+            _ => None,
+        };
+        match (self, number, plain.expires.map(Deadline::parts)) {
+            (Self::Counter { integer, ms, ns }, Some(number), Some(expires)) => {
+                (*integer, (*ms, *ns)) = (number, expires);
+            }
+            (Self::Integer(integer), Some(number), None) => *integer = number,
+            _ => return false,
+        }
+        true
     }
 
     /// The value of a form that is not [`Form::Whole`].
@@ -291,7 +338,7 @@ impl Form {
             Self::Integer(integer) => return plain(*integer, None),
             Self::Whole(value) => return (**value).clone(),
         };
-        Value::Limit(Entry::from_parts(smallvec![state], None, None))
+        Value::Limit(Entry::from(state))
     }
 }
 

@@ -41,7 +41,7 @@ fn limits() -> Vec<Limit> {
 }
 
 fn one(state: State) -> Value {
-    Value::Limit(Entry::from_parts(smallvec![state], None, None))
+    Value::Limit(Entry::from(state))
 }
 
 fn bucket(limit: BucketLimit, deficit: u128) -> Bucket {

@@ -6,21 +6,18 @@
 
 use super::key::Key;
 use super::packed::Packed;
+use super::table::{Fill, PLACE_BYTES, Table};
 use super::value::Value;
 use crate::core::bucket::Bucket;
 use crate::core::units::Timestamp;
 use ahash::RandomState;
-use hashbrown::HashTable;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Shards of a database, a power of two. Many, so that one shard of ten million keys (10,000) is grown, swept or written
-/// to a snapshot in a fraction of a millisecond.
-pub const SHARDS: usize = 1024;
-
-/// Keys of a shard below which nobody asks whether they are dead before the table grows.
-const CROWD: usize = 28;
+/// Shards of a database, a power of two. Many, so that calls rarely meet at one, and that one of ten million keys (20,000)
+/// is walked in a fraction of a millisecond, or written to a snapshot in one. Few, so that a database of some keys costs little.
+pub const SHARDS: usize = 512;
 
 /// The table takes the top seven bits of a hash and the lowest ones. Positions for SCAN are all but the top seven, and the
 /// shard is the first of those, so that positions run shard by shard.
@@ -28,14 +25,6 @@ const POSITION_BITS: u32 = 57;
 
 /// The position without the bits of the shard.
 const SHARD_SHIFT: u32 = POSITION_BITS - SHARDS.trailing_zeros();
-
-/// A key and what it holds.
-type Place = (Key, Packed);
-
-// A table has room for 1.7 keys for each that it holds, on average: a byte more here costs 1.7 bytes a key.
-const _: () = assert!(size_of::<Place>() == 40);
-
-type Table = HashTable<Place>;
 
 /// What one step of a sweep over a shard did.
 pub struct Step {
@@ -56,19 +45,6 @@ impl Step {
     };
 }
 
-/// The table of a shard, in places.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fill {
-    /// All; at least one, though an empty table takes no memory.
-    pub places: usize,
-    /// Those with a key.
-    pub keys: usize,
-    /// Those that keys can take before the table is replaced by a larger one.
-    pub free: usize,
-    /// Keys that it would hold if it were made anew: one place in eight stays free.
-    pub keys_max: usize,
-}
-
 /// One database.
 pub struct Shards {
     shards: Box<[Shard]>,
@@ -82,9 +58,6 @@ pub struct Shards {
 struct Shard(RwLock<Table>);
 
 impl Shards {
-    /// Bytes of a key's place in a table, with the byte beside it.
-    pub const PLACE_BYTES: usize = size_of::<Place>() + 1;
-
     pub fn new(hasher: RandomState) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
@@ -110,14 +83,14 @@ impl Shards {
         self.read_packed(key, |packed| {
             let packed = packed?;
             let heap = Key::heap_bytes(key) + packed.heap_bytes();
-            packed.read(exists).then_some(Self::PLACE_BYTES + heap)
+            packed.read(exists).then_some(PLACE_BYTES + heap)
         })
     }
 
     fn read_packed<R>(&self, key: &[u8], f: impl FnOnce(Option<&Packed>) -> R) -> R {
         let hash = self.hash(key);
         let table = self.shards[shard_of(hash)].0.read();
-        f(table.find(hash, is(key)).map(|(_, packed)| packed))
+        f(table.find(hash, key))
     }
 
     /// Calls `f` with each of several values in turn, their shards all under shared locks.
@@ -127,8 +100,8 @@ impl Shards {
         let lock = |&shard: &usize| self.shards[shard].0.read();
         let guards: SmallVec<[_; 16]> = order.iter().map(lock).collect();
         for (key, &hash) in keys.iter().zip(&hashes) {
-            match guards[place_in(&order, hash)].find(hash, is(key)) {
-                Some((_, packed)) => packed.read(|value| f(Some(value))),
+            match guards[place_in(&order, hash)].find(hash, key) {
+                Some(packed) => packed.read(|value| f(Some(value))),
                 None => f(None),
             }
         }
@@ -138,8 +111,8 @@ impl Shards {
     pub fn write<R>(&self, key: &[u8], now: Timestamp, f: impl FnOnce(&mut Value) -> R) -> R {
         let hash = self.hash(key);
         let mut table = self.shards[shard_of(hash)].0.write();
-        let (result, value) = match table.find_mut(hash, is(key)) {
-            Some((_, packed)) => {
+        let (result, value) = match table.find_mut(hash, key) {
+            Some(packed) => {
                 let mut value = packed.take();
                 let result = f(&mut value);
                 if !value.is_absent() {
@@ -170,7 +143,7 @@ impl Shards {
     ) -> Option<R> {
         let hash = self.hash(key);
         let mut table = self.shards[shard_of(hash)].0.write();
-        if let Some((_, packed)) = table.find_mut(hash, is(key)) {
+        if let Some(packed) = table.find_mut(hash, key) {
             return packed.with_bucket(f, touch)?;
         }
         let mut bucket = begin();
@@ -184,8 +157,8 @@ impl Shards {
     pub fn read_touched<R>(&self, key: &[u8], f: impl FnOnce(Option<&Value>) -> R) -> R {
         let hash = self.hash(key);
         let mut table = self.shards[shard_of(hash)].0.write();
-        match table.find_mut(hash, is(key)) {
-            Some((_, packed)) => {
+        match table.find_mut(hash, key) {
+            Some(packed) => {
                 packed.untouch();
                 packed.read(|value| f(Some(value)))
             }
@@ -196,9 +169,7 @@ impl Shards {
     /// Changes are told again of all keys, see [`Packed::untouch`].
     pub fn untouch_all(&self) {
         for shard in &self.shards {
-            for (_, packed) in shard.0.write().iter_mut() {
-                packed.untouch();
-            }
+            shard.0.write().for_each_mut(Packed::untouch);
         }
     }
 
@@ -216,8 +187,8 @@ impl Shards {
         let mut guards: SmallVec<[_; 16]> = order.iter().map(lock).collect();
         let mut values: SmallVec<[Value; 16]> = SmallVec::new();
         for (key, &hash) in keys.iter().zip(&hashes) {
-            let found = guards[place_in(&order, hash)].find_mut(hash, is(key));
-            values.push(found.map_or_else(Value::default, |(_, packed)| packed.take()));
+            let found = guards[place_in(&order, hash)].find_mut(hash, key);
+            values.push(found.map_or_else(Value::default, Packed::take));
         }
         let result = f(&mut values);
         for ((key, &hash), value) in keys.iter().zip(&hashes).zip(values) {
@@ -234,34 +205,17 @@ impl Shards {
     /// Puts a value at its key; a void one takes the key out of the table.
     fn put(&self, table: &mut Table, key: &[u8], hash: u64, value: Value, now: Timestamp) {
         if value.is_absent() {
-            if let Ok(place) = table.find_entry(hash, is(key)) {
-                place.remove();
-            }
-        } else if let Some((_, packed)) = table.find_mut(hash, is(key)) {
+            table.remove(hash, key);
+        } else if let Some(packed) = table.find_mut(hash, key) {
             packed.put(value);
         } else {
-            if table.len() == table.capacity() && table.len() >= CROWD {
-                self.make_room(table, now);
-            }
             let place = (Key::new(key), Packed::new(value));
-            table.insert_unique(hash, place, |(key, _)| self.hash(key.as_bytes()));
+            let rehash = |key: &Key| self.hash(key.as_bytes());
+            let dropped = table.insert(hash, place, rehash, |packed| packed.is_dead(now));
+            if dropped > 0 {
+                self.crowded_out.fetch_add(dropped, Relaxed);
+            }
         }
-    }
-
-    /// Drops what is dead from a table that is full. It would be moved to a larger one anyway, and of keys that live
-    /// for a moment each it would hold little else by the time the sweep comes.
-    fn make_room(&self, table: &mut Table, now: Timestamp) {
-        let (room, before) = (table.capacity(), table.len());
-        table.retain(|(_, packed)| !packed.is_dead(now));
-        self.crowded_out.fetch_add(before - table.len(), Relaxed);
-        // If little has gone it grows, so that it is long until the next look. Else what is left is moved within it,
-        // since a place of the dead cannot always be used before.
-        let additional = if table.len() > room / 8 * 3 {
-            room - table.len() + 1
-        } else {
-            room / 2 - table.len()
-        };
-        table.reserve(additional, |(key, _)| self.hash(key.as_bytes()));
     }
 
     /// Keys dropped since the last call because there was no room.
@@ -278,7 +232,7 @@ impl Shards {
     /// Bytes of the tables: a place and a byte beside it for each key that they have room for.
     pub fn table_bytes(&self) -> usize {
         let tables = self.shards.iter();
-        tables.map(|table| table.0.read().allocation_size()).sum()
+        tables.map(|table| table.0.read().bytes()).sum()
     }
 
     /// The shard of a key.
@@ -288,41 +242,26 @@ impl Shards {
 
     /// How full the table of a shard is.
     pub fn fill(&self, shard: usize) -> Fill {
-        let table = self.shards[shard].0.read();
-        let (places, keys) = (table.num_buckets().max(1), table.len());
-        let is_small = places < 8;
-        Fill {
-            places,
-            keys,
-            free: table.capacity() - keys,
-            keys_max: if is_small { places - 1 } else { places / 8 * 7 },
-        }
+        self.shards[shard].0.read().fill()
     }
 
-    /// Bytes of a table of so many places.
-    pub const fn bytes_of(places: usize) -> usize {
-        // There is a group of bytes more than places.
-        places * Self::PLACE_BYTES + 16
+    /// Ends the move of the keys of a shard to another table, if there is one.
+    pub fn settle(&self, shard: usize) {
+        let mut table = self.shards[shard].0.write();
+        table.settle(|key| self.hash(key.as_bytes()));
     }
 
     /// Replaces the table of a shard by a new one of the same size, in which the places of keys that were dropped are
     /// free. They are not in a table that is nearly full: whoever looks for a key must not stop there.
     pub fn renew(&self, shard: usize) {
         let mut table = self.shards[shard].0.write();
-        let hash = |(name, _): &Place| self.hash(name.as_bytes());
-        let mut renewed = Table::with_capacity(table.num_buckets() / 8 * 7);
-        for place in std::mem::take(&mut *table) {
-            renewed.insert_unique(hash(&place), place, hash);
-        }
-        *table = renewed;
+        table.renew(|key| self.hash(key.as_bytes()));
     }
 
     /// Replaces the table of a shard by the smallest that holds its keys and some more; false if it is that already.
     pub fn shrink(&self, shard: usize) -> bool {
         let mut table = self.shards[shard].0.write();
-        let (before, room) = (table.num_buckets(), table.len() + table.len() / 8);
-        table.shrink_to(room, |(name, _)| self.hash(name.as_bytes()));
-        table.num_buckets() < before
+        table.shrink_at_once(|key| self.hash(key.as_bytes()))
     }
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.
@@ -351,40 +290,30 @@ impl Shards {
         mut is_dead: impl FnMut(&Key, &mut Value) -> bool,
     ) -> Step {
         let mut table = self.shards[shard].0.write();
-        let places = if table.is_empty() {
-            0
-        } else {
-            table.num_buckets()
+        let moved = table.move_on(budget, |key| self.hash(key.as_bytes()), |_| false);
+        let places = table.places();
+        let end = places.min(place.saturating_add(budget - moved.places));
+        let mut is_dead = |key: &Key, packed: &mut Packed| {
+            let mut value = packed.take();
+            let dead = is_dead(key, &mut value);
+            if !dead {
+                packed.put(value);
+            }
+            dead
         };
-        let end = places.min(place.saturating_add(budget));
         let mut dropped = 0;
         for index in place..end {
-            if let Some((key, packed)) = table.get_bucket_mut(index) {
-                let mut value = packed.take();
-                let dead = is_dead(key, &mut value);
-                packed.put(value);
-                if dead && let Ok(place) = table.get_bucket_entry(index) {
-                    place.remove();
-                    dropped += 1;
-                }
-            }
+            dropped += usize::from(table.remove_if(index, &mut is_dead));
         }
-        let looked = end.saturating_sub(place);
-        if end < places {
-            return Step {
-                looked,
-                dropped,
-                next: Some(end),
-            };
+        if end == places {
+            table.shrink();
         }
-        if table.len() < table.capacity() / 4 {
-            let room = table.len() * 2;
-            table.shrink_to(room, |(key, _)| self.hash(key.as_bytes()));
-        }
+        // A table that begins to shrink is not left before it has.
+        let is_done = end == places && !table.is_moving();
         Step {
-            looked,
+            looked: moved.places + end.saturating_sub(place),
             dropped,
-            next: None,
+            next: (!is_done).then_some(end),
         }
     }
 
@@ -426,11 +355,6 @@ impl Shards {
         }
         (names, if from >> POSITION_BITS == 0 { from } else { 0 })
     }
-}
-
-/// True of the place of a key.
-fn is(key: &[u8]) -> impl Fn(&Place) -> bool {
-    move |(name, _)| name.as_bytes() == key
 }
 
 const fn position_of(hash: u64) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::keyspace::Store;
 use super::shard::Shards;
+use super::table::PLACE_BYTES;
 use std::sync::OnceLock;
 
 impl Store {
@@ -20,6 +21,6 @@ impl Store {
     pub fn places(&self) -> usize {
         let databases = self.databases.iter().filter_map(OnceLock::get);
         let bytes: usize = databases.map(Shards::table_bytes).sum();
-        bytes / Shards::PLACE_BYTES
+        bytes / PLACE_BYTES
     }
 }

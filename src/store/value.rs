@@ -7,7 +7,6 @@ use crate::core::leases::{Lapsed, Leases};
 use crate::core::loss::Loss;
 use crate::core::units::{Timestamp, Wait};
 use crate::plain::{Deadline, Plain};
-use smallvec::smallvec;
 
 /// What a key holds: limits and pauses, or a plain value. A key that does not exist and a default value are the
 /// same thing.
@@ -185,8 +184,7 @@ impl Value {
 /// A key that holds a bucket and nothing else.
 impl From<Bucket> for Value {
     fn from(bucket: Bucket) -> Self {
-        let states = smallvec![State::Bucket(bucket, None)];
-        Self::Limit(Entry::from_parts(states, None, None))
+        Self::Limit(Entry::from(State::Bucket(bucket, None)))
     }
 }
 

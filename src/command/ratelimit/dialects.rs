@@ -7,7 +7,7 @@ use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::limits::{gcra_limit, max_burst};
-use crate::command::lone;
+use crate::command::lone::{self, Asked, Form};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::{Earliest, Standing};
 use crate::core::limit::Limit;
@@ -159,8 +159,8 @@ fn write_in_cells_order(context: &mut Context<'_>, answer: &Answer) {
 fn cl_throttle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let mut cursor = Cursor::new(arguments);
     let key = cursor.key()?;
-    let known = context.connection.memo.find(arguments, 3);
-    let (cost, limit) = if let Some(limit) = known {
+    let known = context.connection.memo.find(Form::Cell, arguments);
+    let (cost, limit) = if let Some(Asked { limit, .. }) = known {
         cursor.skip(3);
         (optional_quantity(&mut cursor)?, limit)
     } else {
@@ -168,7 +168,9 @@ fn cl_throttle(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<()
         let (count, period) = (cursor.amount("count")?, whole_seconds(&mut cursor)?);
         let cost = optional_quantity(&mut cursor)?;
         let limit = gcra_limit(max_burst, count, period)?;
-        context.connection.memo.keep(arguments, 3, limit);
+        let max_wait = Span::ZERO;
+        let asked = Asked { limit, max_wait };
+        context.connection.memo.keep(Form::Cell, arguments, asked);
         (cost, limit)
     };
     let limit = Limit::Bucket(limit);

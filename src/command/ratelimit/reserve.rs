@@ -4,10 +4,9 @@ use crate::command::context::Context;
 use crate::command::decide::{Mode, decide};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
-use crate::command::lone;
+use crate::command::lone::{self, Asked};
 use crate::command::rules::{self, Call};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
-use crate::core::number;
 use crate::core::units::Span;
 use crate::protocol::Arguments;
 
@@ -46,11 +45,8 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
 
 /// The wait that `RL.RESERVE key capacity rate max_wait` replies, if that is all there is to it.
 fn reserve_alone(context: &mut Context<'_>, arguments: Arguments<'_>) -> Option<i64> {
-    if arguments.len() != 5 {
-        return None;
-    }
-    let limit = lone::bucket_limit(context, arguments)?;
-    let (key, max_wait) = (arguments.get(1)?, number::duration(arguments.get(4)?)?);
+    let Asked { limit, max_wait } = lone::asked(context, arguments, true)?;
+    let key = arguments.get(1)?;
     lone::decide(context, key, &limit, 1, max_wait, |verdict, _| {
         if verdict.granted {
             verdict.wait.ceil_ms()

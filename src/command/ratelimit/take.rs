@@ -4,7 +4,7 @@ use crate::command::context::Context;
 use crate::command::decide::{Mode, decide};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
-use crate::command::lone;
+use crate::command::lone::{self, Asked};
 use crate::command::rules::{self, Call, Grammar};
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::units::{Span, Timestamp};
@@ -39,10 +39,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
 
 /// What `RL.TAKE key capacity rate` replies, if that is all there is to it.
 fn take_alone(context: &mut Context<'_>, arguments: Arguments<'_>) -> Option<[i64; 5]> {
-    if arguments.len() != 4 {
-        return None;
-    }
-    let limit = lone::bucket_limit(context, arguments)?;
+    let Asked { limit, .. } = lone::asked(context, arguments, false)?;
     let (key, now) = (arguments.get(1)?, context.now);
     lone::decide(context, key, &limit, 1, Span::ZERO, |verdict, bucket| {
         let standing = bucket.standing(now, Timestamp::ZERO);

@@ -18,10 +18,6 @@ use crate::core::units::Timestamp;
 use crate::store::{AnswerName, DATABASES_MAX, Key, Names, Store, TouchedRecords};
 use std::io;
 
-/// How far ahead of the last number given the batch says that numbers are given: more than are given until the next
-/// batch, so that none is given twice.
-const NUMBERS_AHEAD: u64 = 1_000_000;
-
 /// How often it is looked again for values that were renamed meanwhile. Each time there are fewer: one is read much
 /// faster than it is renamed.
 const MOVES_MAX: usize = 100;
@@ -104,8 +100,7 @@ pub fn capture(
         gone(batch, &Gone::Database(database))?;
     }
     remove_records(store, &mut taken.records, batch)?;
-    let last = store.records.last_number().saturating_add(NUMBERS_AHEAD);
-    batch.add(|out| codec::encode_last_number(out, last.min(i64::MAX as u64)))
+    batch.add(|out| codec::encode_last_number(out, store.records.number_ahead()))
 }
 
 fn gone(batch: &mut BatchWriter<'_>, gone: &Gone) -> io::Result<()> {

@@ -97,6 +97,8 @@ pub struct Journal {
     disk: Arc<dyn Disk>,
     snapshot: PathBuf,
     salt: u64,
+    /// A part of a batch is closed once it holds so much.
+    pub(super) part_bytes: usize,
     state: Mutex<State>,
     status: Arc<JournalStatus>,
 }
@@ -196,7 +198,7 @@ impl Journal {
             return Err(self.error(generation, "writing", source));
         }
         let mut taken = Taken::default();
-        let mut batch = output.batch(now, flushing == Flushing::Never);
+        let mut batch = output.batch(now, self.part_bytes, flushing == Flushing::Never);
         let captured = capture::capture(store, began, &mut batch, &mut taken);
         if let Err(source) = captured.and_then(|()| batch.finish()) {
             taken.put_back(store);

@@ -2,7 +2,7 @@
 
 use super::super::disk::{Disk, DiskFile};
 use super::super::files::directory;
-use super::format::{HEAD_BYTES, HEADER_BYTES, Head, Header, PART_BYTES};
+use super::format::{HEAD_BYTES, HEADER_BYTES, Head, Header};
 use super::scan::Scan;
 use crate::core::units::Timestamp;
 use std::io;
@@ -103,10 +103,12 @@ impl Output {
         self.file.truncate(self.length)
     }
 
-    /// Begins a batch. With `trusting`, what was written before counts as kept by the disk.
+    /// Begins a batch, whose parts are closed once they hold `part_bytes`. With `trusting`, what was written before counts
+    /// as kept by the disk.
     pub fn batch<'a>(
         &'a mut self,
         now: &'a dyn Fn() -> Timestamp,
+        part_bytes: usize,
         trusting: bool,
     ) -> BatchWriter<'a> {
         BatchWriter {
@@ -115,6 +117,7 @@ impl Output {
             output: self,
             bytes: vec![0; HEAD_BYTES],
             now,
+            part_bytes,
             trusting,
         }
     }
@@ -128,6 +131,7 @@ pub struct BatchWriter<'a> {
     offset: u64,
     parts: u64,
     now: &'a dyn Fn() -> Timestamp,
+    part_bytes: usize,
     trusting: bool,
 }
 
@@ -138,7 +142,7 @@ impl BatchWriter<'_> {
     /// Those of the disk. [`Output::cut`] must follow.
     pub fn add(&mut self, encode: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         encode(&mut self.bytes);
-        if self.bytes.len() >= PART_BYTES {
+        if self.bytes.len() - HEAD_BYTES >= self.part_bytes {
             self.write(false)?;
         }
         Ok(())

@@ -52,9 +52,7 @@ impl Kept {
             now: 0,
         };
         // It may fail where the disk does.
-        let _ = kept
-            .keeper
-            .begin(&kept.store, &|| at(kept.now), Flushing::Apart);
+        let _ = kept.keeper.begin(&kept.store, &|| at(kept.now));
         Ok(kept)
     }
 

@@ -3,6 +3,9 @@
 use super::{Home, Records, Remembered, Ticket};
 use std::collections::HashSet;
 
+/// More numbers than are given from one batch of the journal to the next.
+const NUMBERS_AHEAD: u64 = 1_000_000;
+
 /// What an answer is found by: the first key of its request, and the request's id.
 pub type AnswerName = (Home, Box<[u8]>);
 
@@ -58,6 +61,13 @@ impl TouchedRecords {
 }
 
 impl Records {
+    /// A number above all that are given until the next batch of the journal is written, which has the next such number: so
+    /// that a server which starts from what is on disk gives none twice, whatever its clock says.
+    pub fn number_ahead(&self) -> u64 {
+        let number = self.last_number().saturating_add(NUMBERS_AHEAD);
+        number.min(i64::MAX as u64)
+    }
+
     /// From now on tickets and answers that change are noted.
     pub fn note_changes(&self) {
         self.0.lock().touched.start();

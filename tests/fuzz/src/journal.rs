@@ -86,7 +86,7 @@ fn file(bytes: &[u8]) {
 
 /// What was read is written on to, and read again as the same.
 fn goes_on(keeper: &Keeper, store: &Store, disk: &MemoryDisk, now: Timestamp) {
-    let begun = keeper.begin(store, &|| now, Flushing::Always);
+    let begun = keeper.begin(store, &|| now);
     begun.expect("memory takes it");
     let journal = keeper.journal().expect("it was asked for");
     let flushed = journal.flush(store, &|| now, Flushing::Always, true);
@@ -178,7 +178,7 @@ fn broken_off(mishap: Mishap, script: &[u8]) {
     let disk = MemoryDisk::default();
     let (keeper, store, _) = open(&disk).expect("nothing is there");
     let mut play = Play::with_store(store, Timestamp::ZERO);
-    let begun = keeper.begin(play.store(), &|| play.now(), Flushing::Apart);
+    let begun = keeper.begin(play.store(), &|| play.now());
     begun.expect("memory takes it");
     let journal = keeper.journal().expect("it was asked for");
     let mut name = FIRST.to_owned();
