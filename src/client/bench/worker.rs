@@ -323,7 +323,14 @@ impl Worker {
                 continue;
             }
             let Some(call) = peer.land() else {
-                return Err(io::Error::other("it answers what nobody has asked"));
+                // What a server says that takes no more connections.
+                return Err(match reply.is_error() {
+                    true => {
+                        let text = String::from_utf8_lossy(reply.text());
+                        io::Error::new(io::ErrorKind::ConnectionRefused, text)
+                    }
+                    false => io::Error::other("it answers what nobody has asked"),
+                });
             };
             self.in_flight -= 1;
             if call.0 < counts_from_ns {
@@ -355,6 +362,7 @@ impl Worker {
         let last = self.window.errors.0.values().next();
         let said = last.map_or(String::new(), |(_, text)| format!("; it had said: {text}"));
         match error.kind() {
+            io::ErrorKind::ConnectionRefused => format!("the server refuses a connection: {error}"),
             io::ErrorKind::UnexpectedEof => format!("the server closed a connection{said}"),
             io::ErrorKind::Other => {
                 format!("this is not a reply of a Redis-compatible server: {error}")
