@@ -439,14 +439,17 @@ fn a_record_that_fills_the_last_block_is_counted() {
     for padding in 0..16 {
         let store = Store::new();
         store.records.start_above(u64::from(u32::MAX));
-        let before = bytes_of(&store).len();
-        let text = vec![b'x'; BLOCK_BYTES - before + 60 + padding];
-        let set = |slot: &mut Option<Plain>| {
-            *slot = Some(Plain::new(Data::Text(Text::new(&text).unwrap())));
+        let put = |key: &[u8], length: usize| {
+            let text = Text::new(&vec![b'x'; length]).unwrap();
+            let set = |slot: &mut Option<Plain>| *slot = Some(Plain::new(Data::Text(text)));
+            store.with_plain(0, key, at(0), set).unwrap();
         };
-        store.with_plain(0, b"k", at(0), set).unwrap();
+        // Two, since one text is not as long as a block.
+        put(b"j", 1000);
+        let before = bytes_of(&store).len();
+        put(b"k", BLOCK_BYTES - before + 60 + padding);
         let (loaded, _) = decode(&bytes_of(&store)).unwrap();
-        assert_eq!(loaded.keys, 1, "{padding}");
+        assert_eq!(loaded.keys, 2, "{padding}");
     }
 }
 
