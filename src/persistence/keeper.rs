@@ -6,7 +6,7 @@ use super::files::{self, directory};
 use super::frame::BLOCK_BYTES;
 use super::journal::recovery::{self, Base, Recovered};
 use super::journal::{Flushing, Journal, JournalError};
-use super::snapshot::{self, JOURNAL_BEGIN, Loaded, Saved};
+use super::snapshot::{self, JOURNAL_BEGIN, Loaded, Manner, Saved};
 use crate::core::units::Timestamp;
 use crate::store::{DATABASES_MAX, Store};
 use parking_lot::Mutex;
@@ -202,13 +202,17 @@ impl Keeper {
             Some(journal) => journal.complete_fold(store, now).map_err(io::Error::other),
             None => Ok(()),
         };
-        let saved = snapshot::save_blocks(
+        let manner = Manner {
+            block_bytes: self.block_bytes,
+            numbers_ahead: self.journal.is_some(),
+        };
+        let saved = snapshot::save_in_a_manner(
             &*self.disk,
             store,
             now(),
             &self.path,
             first,
-            self.block_bytes,
+            manner,
             complete,
         )?;
         match &self.journal {

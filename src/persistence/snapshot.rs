@@ -65,22 +65,48 @@ pub fn save(
     journal_from: u64,
     complete: impl FnOnce() -> io::Result<()>,
 ) -> Result<Saved, SaveError> {
-    save_blocks(disk, store, now, path, journal_from, BLOCK_BYTES, complete)
+    save_in_a_manner(
+        disk,
+        store,
+        now,
+        path,
+        journal_from,
+        Manner::default(),
+        complete,
+    )
 }
 
-/// As [`save`], in blocks of `block_bytes` and a bit.
-pub(super) fn save_blocks(
+/// How a snapshot is written.
+#[derive(Clone, Copy)]
+pub(super) struct Manner {
+    /// A block that holds so much is cut.
+    pub block_bytes: usize,
+    /// It says that numbers ahead are given, as the batches do that it takes the place of.
+    pub numbers_ahead: bool,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self {
+            block_bytes: BLOCK_BYTES,
+            numbers_ahead: false,
+        }
+    }
+}
+
+/// As [`save`], in a manner of its own.
+pub(super) fn save_in_a_manner(
     disk: &dyn Disk,
     store: &Store,
     now: Timestamp,
     path: &Path,
     journal_from: u64,
-    block_bytes: usize,
+    manner: Manner,
     complete: impl FnOnce() -> io::Result<()>,
 ) -> Result<Saved, SaveError> {
     files::replace(disk, path, |file| {
-        let out = BufWriter::with_capacity(2 * block_bytes, Appender(file));
-        let saved = write_blocks(store, now, journal_from, block_bytes, out)?;
+        let out = BufWriter::with_capacity(2 * manner.block_bytes, Appender(file));
+        let saved = write_in_a_manner(store, now, journal_from, manner, out)?;
         complete()?;
         Ok(saved)
     })
@@ -158,14 +184,14 @@ pub fn write(
     journal_from: u64,
     out: impl Write,
 ) -> io::Result<Saved> {
-    write_blocks(store, now, journal_from, BLOCK_BYTES, out)
+    write_in_a_manner(store, now, journal_from, Manner::default(), out)
 }
 
-fn write_blocks(
+fn write_in_a_manner(
     store: &Store,
     now: Timestamp,
     journal_from: u64,
-    block_bytes: usize,
+    manner: Manner,
     out: impl Write,
 ) -> io::Result<Saved> {
     if now > Timestamp::MAX {
@@ -180,7 +206,7 @@ fn write_blocks(
     };
     let mut frame = FrameWriter::begin(out, &header)?;
     let mut batch = Batch {
-        block_bytes,
+        block_bytes: manner.block_bytes,
         ..Batch::default()
     };
     let mut keys = 0;
@@ -199,6 +225,11 @@ fn write_blocks(
             batch.write_full_blocks(&mut frame)?;
         }
     }
+    let number = match manner.numbers_ahead {
+        true => store.records.number_ahead(),
+        false => store.records.last_number(),
+    };
+    batch.add(|out| codec::encode_last_number(out, number));
     write_records(store, now, &mut batch, &mut frame)?;
     batch.write_rest(&mut frame)?;
     let (_, bytes) = frame.end()?;
@@ -215,7 +246,6 @@ fn write_records(
 ) -> io::Result<()> {
     // What has expired would be passed over again and again under the lock.
     store.records.sweep(now);
-    batch.add(|out| codec::encode_last_number(out, store.records.number_ahead()));
     let mut after = 0;
     loop {
         let tickets = store.records.tickets_after(after, RECORDS_AT_A_TIME, now);
