@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Places looked at for one command or transaction whose keys have places, for the bytes that they take besides: some
 /// ten microseconds, and no lock is held for all of them.
 const PLACES_MAX: usize = 2_048;
-/// The part of the bound that is left before commands are looked at: room for tables to grow in, each one in 256 of
+/// The part of the bound that is left before commands are looked at: room for tables to grow in, each one in 512 of
 /// all and twice as large as before, and for what threads have not added up yet.
 const NEAR_PART: usize = 32;
 /// The part of the bound that keys do not take: a table that is full of dropped keys is made anew, for which there are
-/// two of it for a millisecond. One of 256 is at most twice as large as the others.
+/// two of it for a millisecond. One of 512 is at most twice as large as the others.
 const RENEWING_PART: usize = 128;
 /// The part of the bound that tables do not grow into. Else the last to grow would leave no room for names.
 const GROWING_PART: usize = 64;
