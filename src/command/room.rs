@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Places looked at for one command or transaction whose keys have places, for the bytes that they take besides: some
 /// ten microseconds, and no lock is held for all of them.
 const PLACES_MAX: usize = 2_048;
-/// The part of the bound that is left before commands are looked at: room for tables to grow in, each one in 256 of
+/// The part of the bound that is left before commands are looked at: room for tables to grow in, each one in 512 of
 /// all and twice as large as before, and for what threads have not added up yet.
 const NEAR_PART: usize = 32;
 /// The part of the bound that is not filled: tables do not grow into it, and names that would make room first. It is
-/// for a table to be made anew in, one of 256, at most twice as large as the others, and for what is there for a moment
+/// for a table to be made anew in, one of 512, at most twice as large as the others, and for what is there for a moment
 /// only, such as the journal's next batch.
 const CALM_PART: usize = 64;
 /// Bytes that a new key takes beside its place and its name, with what the allocator adds: few take more.
