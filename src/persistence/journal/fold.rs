@@ -8,16 +8,28 @@ use crate::store::Store;
 use std::path::Path;
 
 impl Journal {
-    /// A snapshot begins: the first generation that it does not hold. There is one snapshot at a time.
+    /// A snapshot begins: the first generation that it does not hold.
     ///
     /// A new one is begun, unless the last snapshot failed, or the disk does: then the snapshot names the one that is
     /// written, and what that holds is read again over it.
     pub fn begin_fold(&self, store: &Store, now: &dyn Fn() -> Timestamp) -> u64 {
-        let ends = self.state.lock().ends();
-        if let Some(next) = ends {
-            self.go_over_to(next, now);
-        }
         let state = &mut *self.state.lock();
+        if state.trust == Trust::Whole {
+            let full = state.output.as_ref().map(|output| !output.is_empty());
+            let may_end =
+                state.output.as_ref().map(|output| output.generation) == Some(state.named);
+            if full == Some(true) && may_end {
+                // If it cannot be flushed, it is lost.
+                let flushed = self.sync_held(state, now);
+                if flushed.is_ok()
+                    && let Ok(output) = self.create(state.next, false)
+                {
+                    let ended = state.output.replace(output);
+                    state.earlier_bytes += ended.map_or(0, |output| output.length);
+                    state.next += 1;
+                }
+            }
+        }
         if state.trust == Trust::Lost {
             // What changes from here on is in the snapshot or noted anew.
             store.note_anew();
@@ -30,31 +42,6 @@ impl Journal {
         state.first()
     }
 
-    /// Ends the generation that is written and goes on with the next. Nobody who writes waits for the disk meanwhile.
-    fn go_over_to(&self, next: u64, now: &dyn Fn() -> Timestamp) {
-        // So that little is left to flush of the one that ends. An error is found again below, or has lost it.
-        let _ = self.sync(now);
-        let Ok(mut output) = self.create(next, false) else {
-            return;
-        };
-        let mut state = self.state.lock();
-        if state.ends() != Some(next) {
-            // It was lost meanwhile, and the number is another's.
-            let _ = self.disk.remove(&path_of(&self.snapshot, next));
-            return;
-        }
-        output.previous = state
-            .output
-            .as_ref()
-            .map(|ended| (ended.generation, ended.file.clone()));
-        let ended = state.output.replace(output);
-        state.earlier_bytes += ended.map_or(0, |output| output.length);
-        state.next += 1;
-        drop(state);
-        // Until this is done, what is written does not count without what it goes on from. If it fails, it is lost.
-        let _ = self.sync(now);
-    }
-
     /// A snapshot is written and not yet in its place: all that it may have seen goes into the journal.
     ///
     /// # Errors
@@ -65,10 +52,14 @@ impl Journal {
         store: &Store,
         now: &dyn Fn() -> Timestamp,
     ) -> Result<(), JournalError> {
-        let flushed = self.flush(store, now, Flushing::Apart, false);
-        match flushed.and_then(|()| self.sync(now)) {
-            Err(error) if self.state.lock().since_fold > 0 => Err(error),
-            _ => Ok(()),
+        let state = &mut *self.state.lock();
+        match self.flush_held(state, store, now, Flushing::Always, false) {
+            Err(error) if state.since_fold > 0 => Err(error),
+            _ => match &state.output {
+                // Nothing was touched, but what is there may not have been flushed.
+                Some(output) if output.settled < output.length => self.sync_held(state, now),
+                _ => Ok(()),
+            },
         }
     }
 
@@ -91,15 +82,6 @@ impl Journal {
 }
 
 impl State {
-    /// The number of the next generation, if the one that is written should end: the last snapshot has named it, and
-    /// there is something in it.
-    fn ends(&self) -> Option<u64> {
-        let output = self.output.as_ref().filter(|output| {
-            output.generation == self.named && !output.is_empty() && output.previous.is_none()
-        });
-        (self.trust == Trust::Whole && output.is_some()).then_some(self.next)
-    }
-
     fn first(&self) -> u64 {
         let written = self.output.as_ref().map(|output| output.generation);
         written.unwrap_or(self.next)

@@ -8,8 +8,7 @@
 //! ```
 //!
 //! A batch is one part, or several of which only the last says that it is. A part is numbered from 1 on and says where
-//! in the file it stands. `settled` is how much of the file the disk is known to keep; 0 if it is not known to keep all of
-//! the generation before. The head's checksum begins with
+//! in the file it stands. `settled` is how much of the file the disk is known to keep. The head's checksum begins with
 //! the salt of the file, so that no bytes that a client has stored look like a part.
 
 use super::super::error::Fault;
@@ -128,8 +127,7 @@ pub struct Head {
     pub number: u64,
     /// Where in the file it stands.
     pub offset: u64,
-    /// So many bytes of the file the disk was known to keep when this was written; 0 if not even all of the
-    /// generation before.
+    /// So many bytes of the file the disk was known to keep when this was written.
     pub settled: u64,
     /// When its batch was captured.
     pub at: Timestamp,

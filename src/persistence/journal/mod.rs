@@ -244,35 +244,27 @@ impl Journal {
     /// # Errors
     /// The disk fails. Nobody knows then what it keeps, and the journal waits for a snapshot.
     pub fn sync(&self, now: &dyn Fn() -> Timestamp) -> Result<(), JournalError> {
-        let (files, generation, length) = {
+        let (file, generation, length) = {
             let state = self.state.lock();
-            let Some(output) = state.output.as_ref().filter(|output| !output.is_settled()) else {
+            let Some(output) = &state.output else {
                 return Ok(());
             };
-            let previous = output.previous.as_ref().map(|(_, file)| file.clone());
-            let files = previous.into_iter().chain([output.file.clone()]);
-            (files, output.generation, output.length)
+            if output.settled == output.length {
+                return Ok(());
+            }
+            (output.file.clone(), output.generation, output.length)
         };
-        let result = self.timed(now, || files.into_iter().try_for_each(|file| file.sync()));
+        let result = self.timed(now, || file.sync());
         let mut state = self.state.lock();
-        let Some(output) = &mut state.output else {
-            return Ok(());
-        };
-        let is_previous =
-            |output: &Output| matches!(output.previous, Some((number, _)) if number == generation);
-        match result {
-            Ok(()) if output.generation == generation => {
-                (output.previous, output.settled) = (None, output.settled.max(length));
-                Ok(())
-            }
-            // The next one was begun meanwhile, and perhaps more written before that: it is still to be flushed.
-            Ok(()) => Ok(()),
-            // The system tells of an error once.
-            Err(source) if output.generation == generation || is_previous(output) => {
-                Err(self.sync_failed(&mut state, generation, source))
-            }
-            Err(_) => Ok(()),
+        let same = state.output.as_mut();
+        let same = same.filter(|output| output.generation == generation);
+        match (result, same) {
+            (Ok(()), Some(output)) => output.settled = output.settled.max(length),
+            (Err(source), Some(_)) => return Err(self.sync_failed(&mut state, generation, source)),
+            // It was flushed when the next one was begun.
+            (_, None) => {}
         }
+        Ok(())
     }
 
     fn sync_held(
@@ -284,8 +276,13 @@ impl Journal {
             return Ok(());
         };
         let generation = output.generation;
-        let result = self.timed(now, || output.sync());
-        result.map_err(|source| self.sync_failed(state, generation, source))
+        match self.timed(now, || output.file.sync()) {
+            Ok(()) => {
+                output.settled = output.length;
+                Ok(())
+            }
+            Err(source) => Err(self.sync_failed(state, generation, source)),
+        }
     }
 
     fn timed(

@@ -19,8 +19,6 @@ pub struct Output {
     pub length: u64,
     /// Of these the disk keeps so many.
     pub settled: u64,
-    /// The generation that this one goes on from and its file, while the disk is not known to keep all of it.
-    pub previous: Option<(u64, Arc<dyn DiskFile>)>,
     salt: u64,
     parts: u64,
 }
@@ -45,7 +43,6 @@ impl Output {
             generation: header.generation,
             length: HEADER_BYTES as u64,
             settled: HEADER_BYTES as u64,
-            previous: None,
             salt: header.salt,
             parts: 0,
         })
@@ -66,7 +63,6 @@ impl Output {
             generation: scan.header.generation,
             length: scan.end,
             settled: scan.end,
-            previous: None,
             salt: scan.header.salt,
             parts: scan.parts,
         })
@@ -75,24 +71,6 @@ impl Output {
     /// True if it holds no batch.
     pub const fn is_empty(&self) -> bool {
         self.parts == 0
-    }
-
-    /// True if the disk keeps all of it, and of the one before it.
-    pub const fn is_settled(&self) -> bool {
-        self.previous.is_none() && self.settled == self.length
-    }
-
-    /// Has the disk keep all of it, and of the one before it.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn sync(&mut self) -> io::Result<()> {
-        if let Some((_, previous)) = &self.previous {
-            previous.sync()?;
-        }
-        self.file.sync()?;
-        (self.previous, self.settled) = (None, self.length);
-        Ok(())
     }
 
     /// Cuts off what a batch that failed may have left.
@@ -165,11 +143,10 @@ impl BatchWriter<'_> {
             length: u32::try_from(records.len()).map_err(io::Error::other)?,
             number: self.parts + 1,
             offset: self.offset,
-            settled: match (&self.output.previous, self.trusting) {
-                // So that it is not taken for granted that the one before is whole.
-                (Some(_), _) => 0,
-                (None, true) => self.output.length,
-                (None, false) => self.output.settled,
+            settled: if self.trusting {
+                self.output.length
+            } else {
+                self.output.settled
             },
             // Read when all of it is captured: the clock must not start before any state that it holds.
             at: (self.now)(),

@@ -4,7 +4,7 @@ use super::super::disk::Disk;
 use super::super::error::{Fault, LoadError};
 use super::super::files::{directory, file_name};
 use super::super::snapshot;
-use super::format::PART_BYTES;
+use super::format::Header;
 use super::output::Output;
 use super::scan::{self, Scan};
 use super::status::JournalStatus;
@@ -12,7 +12,7 @@ use super::{Journal, State, Trust, path_of};
 use crate::core::units::Timestamp;
 use crate::store::Store;
 use parking_lot::Mutex;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -117,36 +117,37 @@ fn read(
         ..Recovered::default()
     };
     // All are looked at before anything is loaded.
-    let (mut scans, mut is_settled) = (Vec::new(), false);
-    for &generation in live.iter().rev() {
-        let source = disk.read(&path_of(snapshot, generation));
-        let mut source = source.map_err(io_failed(generation))?;
-        let scan = scan::scan(&mut *source, is_settled).map_err(failed(generation))?;
-        if let Some(scan) = &scan
-            && scan.header.generation != generation
-        {
+    let mut scans = Vec::new();
+    for (index, &generation) in live.iter().enumerate() {
+        let open = |generation| {
+            disk.read(&path_of(snapshot, generation))
+                .map_err(io_failed(generation))
+        };
+        let goes_on = match live.get(index + 1) {
+            Some(&next) => {
+                let mut source = open(next)?;
+                let length = source.seek(SeekFrom::End(0)).map_err(io_failed(next))?;
+                source.rewind().map_err(io_failed(next))?;
+                let header = Header::read(&mut source, length).map_err(failed(next))?;
+                header.is_some_and(|header| !header.based)
+            }
+            None => false,
+        };
+        let scan = scan::scan(&mut *open(generation)?, goes_on).map_err(failed(generation))?;
+        let counts =
+            |scan: &Scan| !scan.header.based || (base.is_named && generation == base.first);
+        let Some(scan) = scan.filter(counts) else {
+            recovered.dropped = live.split_off(index);
+            break;
+        };
+        if scan.header.generation != generation {
             return Err(failed(generation)(Fault::Damaged {
                 offset: 0,
                 what: "it is another generation than its name says",
             }));
         }
-        let follows = |scan: &Scan| !scan.header.based && scan.follows_settled;
-        is_settled = scan.as_ref().is_some_and(follows);
         scans.push(scan);
     }
-    // Those count that go on from one that is whole; the first, from the snapshot.
-    let (mut scans, mut is_whole) = (scans.into_iter().rev(), true);
-    let mut counting = Vec::new();
-    while let Some(Some(scan)) = scans.next() {
-        let is_named = base.is_named && scan.header.generation == base.first;
-        if !is_whole || scan.header.based && !is_named {
-            break;
-        }
-        is_whole = scan.end == scan.length;
-        counting.push(scan);
-    }
-    recovered.dropped = live.split_off(counting.len());
-    let mut scans = counting;
     for scan in &scans {
         let generation = scan.header.generation;
         let source = disk.read(&path_of(snapshot, generation));
@@ -202,7 +203,6 @@ impl Journal {
             disk,
             snapshot: snapshot.to_owned(),
             salt,
-            part_bytes: PART_BYTES,
             state: Mutex::new(State {
                 output,
                 next: recovered.next,

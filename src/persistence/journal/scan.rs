@@ -4,7 +4,7 @@
 //! batch. Anything else that does not read as it was written is damage, and damage is refused. The two are told apart
 //! by what follows:
 //!
-//! - If a later generation says that the disk keeps all of this one, nothing of it is torn.
+//! - In a generation that another one goes on from nothing is torn: it was flushed before the other was begun.
 //! - If no part follows the bad bytes, they are the last that was written: torn.
 //! - If one follows, they are damage, unless two things hold: no part behind them says that the disk kept them, and
 //!   a whole sector of them is zero. So the disk leaves what it had not written yet when the power went, while it had
@@ -39,20 +39,18 @@ pub struct Scan {
     pub batches: u64,
     /// When the last of them was captured.
     pub at: Timestamp,
-    /// A part of it says that the disk keeps all of the generation before.
-    pub follows_settled: bool,
 }
 
-/// Looks at all of a generation and loads nothing. `None` if it was being made when the server ended. `is_settled` tells
-/// that the disk keeps all of it.
+/// Looks at all of a generation and loads nothing. `None` if it was being made when the server ended. `goes_on` tells
+/// that a later generation goes on from this one.
 ///
 /// # Errors
 /// Every [`Fault`].
-pub fn scan(source: &mut dyn Source, is_settled: bool) -> Result<Option<Scan>, Fault> {
+pub fn scan(source: &mut dyn Source, goes_on: bool) -> Result<Option<Scan>, Fault> {
     let length = source.seek(SeekFrom::End(0)).map_err(Fault::Io)?;
     let mut parts = match Parts::begin(source, length)? {
         Some(parts) => parts,
-        None if is_settled => return Err(ends_early(length)),
+        None if goes_on => return Err(ends_early(length)),
         None => return Ok(None),
     };
     let mut scan = Scan {
@@ -62,14 +60,12 @@ pub fn scan(source: &mut dyn Source, is_settled: bool) -> Result<Option<Scan>, F
         parts: 0,
         batches: 0,
         at: Timestamp::ZERO,
-        follows_settled: false,
     };
     let bad = loop {
         let offset = parts.offset;
         match parts.next()? {
             Next::Part(head) => {
                 check(&parts.records, offset, &scan.header)?;
-                scan.follows_settled |= head.settled > 0;
                 if head.is_last {
                     (scan.end, scan.parts, scan.at) = (parts.offset, head.number, head.at);
                     scan.batches += 1;
@@ -82,7 +78,7 @@ pub fn scan(source: &mut dyn Source, is_settled: bool) -> Result<Option<Scan>, F
         }
     };
     let damaged = |what| Fault::Damaged { offset: bad, what };
-    if is_settled {
+    if goes_on {
         return Err(damaged("it ends in bytes that are no part of it"));
     }
     if look_behind(source, bad, length, scan.header.salt)? == Behind::Damage {
