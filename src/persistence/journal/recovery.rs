@@ -4,6 +4,7 @@ use super::super::disk::Disk;
 use super::super::error::{Fault, LoadError};
 use super::super::files::{directory, file_name};
 use super::super::snapshot;
+use super::format::PART_BYTES;
 use super::format::Header;
 use super::output::Output;
 use super::scan::{self, Scan};
@@ -203,6 +204,7 @@ impl Journal {
             disk,
             snapshot: snapshot.to_owned(),
             salt,
+            part_bytes: PART_BYTES,
             state: Mutex::new(State {
                 output,
                 next: recovered.next,
