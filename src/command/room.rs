@@ -25,6 +25,8 @@ const NEAR_PART: usize = 32;
 /// for a table to be made anew in, one of 512, at most twice as large as the others, and for what is there for a moment
 /// only, such as the journal's next batch.
 const CALM_PART: usize = 64;
+/// Bytes that names and batches take on their way to the journal, at some hundred thousand new keys a second.
+const JOURNAL_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes that a new key takes beside its place and its name, with what the allocator adds: few take more.
 const NEW_KEY_BYTES: usize = 128;
 
@@ -109,7 +111,7 @@ impl Room {
             room.make_places(shared, database, keys[0].0, keys.len(), now);
         }
         store.evict(PLACES_MAX, now, || {
-            memory::used_bytes() + bytes <= calm(bound)
+            memory::used_bytes() + bytes <= calm(shared, bound)
         });
         // What another command takes while a table is made anew is no reason to refuse this one.
         room.is_full |= memory::used_bytes() + bytes > bound + store.renewing_bytes();
@@ -130,7 +132,7 @@ impl Room {
             return;
         };
         let growing = GROWING.fetch_add(bytes, Relaxed) + bytes;
-        if memory::used_bytes() + growing <= calm(bound) {
+        if memory::used_bytes() + growing <= calm(shared, bound) {
             self.reserved += bytes;
             return;
         }
@@ -154,14 +156,18 @@ impl Drop for Room {
 }
 
 /// As much of a bound as is filled.
-const fn calm(bound: usize) -> usize {
-    bound - bound / CALM_PART
+fn calm(shared: &Shared, bound: usize) -> usize {
+    let journaled = match shared.journal.get() {
+        Some(_) => JOURNAL_BYTES.min(bound / 8),
+        None => 0,
+    };
+    bound - journaled.max(bound / CALM_PART)
 }
 
 /// True if what is in use is near the bound, or above it.
 fn is_near(shared: &Shared) -> bool {
     let bound = shared.settings.maxmemory();
-    bound > 0 && memory::used_bytes_roughly() > bound - bound / NEAR_PART
+    bound > 0 && memory::used_bytes_roughly() > calm(shared, bound) - bound / NEAR_PART
 }
 
 /// True if more is in use than the bound allows.
