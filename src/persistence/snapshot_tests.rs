@@ -440,16 +440,14 @@ fn a_record_that_fills_the_last_block_is_counted() {
         let store = Store::new();
         store.records.start_above(u64::from(u32::MAX));
         let put = |key: &[u8], length: usize| {
-            let text = Text::new(&vec![b'x'; length]).unwrap();
-            let set = |slot: &mut Option<Plain>| *slot = Some(Plain::new(Data::Text(text)));
-            store.with_plain(0, key, at(0), set).unwrap();
+            let text = Data::Text(Text::new(&vec![b'x'; length]).unwrap());
+            let put = |slot: &mut _| *slot = Some(Plain::new(text));
+            store.with_plain(0, key, at(0), put).unwrap();
         };
-        // Two, since one text is not as long as a block.
-        put(b"j", 1000);
+        put(b"j", 1000); // one text is not as long as a block
         let before = bytes_of(&store).len();
         put(b"k", BLOCK_BYTES - before + 60 + padding);
-        let (loaded, _) = decode(&bytes_of(&store)).unwrap();
-        assert_eq!(loaded.keys, 2, "{padding}");
+        assert_eq!(decode(&bytes_of(&store)).unwrap().0.keys, 2, "{padding}");
     }
 }
 
