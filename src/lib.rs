@@ -10,6 +10,7 @@ pub mod core;
 pub mod engine;
 pub mod events;
 pub mod glob;
+pub mod hot;
 pub mod logging;
 pub mod mailbox;
 pub mod memory;

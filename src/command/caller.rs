@@ -1,6 +1,7 @@
 //! One who waits on the server: what it is answered when its wait ends.
 
 use super::context::{Context, Shared};
+use super::counted;
 use super::decide::{NO_TICKET, parts, rows};
 use super::error::Error;
 use super::outcome::{Outcome, write_numbers};
@@ -12,6 +13,7 @@ use crate::core::joint::{Ask, Joint};
 use crate::core::leases::LeasesLimit;
 use crate::core::timeline::Slot;
 use crate::core::units::{Span, Timestamp, Wait};
+use crate::hot::Told;
 use crate::metrics::Tally;
 use crate::protocol::{Arguments, Protocol, Reply};
 use crate::store::{Answer, Home, Key, Ticket};
@@ -35,6 +37,10 @@ pub struct Caller {
     /// Its answer, once it has one.
     answer: Vec<u8>,
     went: bool,
+    /// What it was told at which of its keys; nothing if it ends with an error.
+    told: SmallVec<[(Key, Told); 1]>,
+    /// When its wait ended.
+    ended: Timestamp,
 }
 
 /// What a caller asked for.
@@ -77,6 +83,8 @@ impl Caller {
             asked,
             answer: Vec::new(),
             went: false,
+            told: SmallVec::new(),
+            ended: context.now,
         }
     }
 
@@ -103,20 +111,25 @@ impl Caller {
         Ok(self)
     }
 
-    /// Its answer, and what it counts.
-    pub fn into_answer(self, tally: &mut Tally) -> Vec<u8> {
+    /// Its answer. What it was told is counted; not under the lock of a key.
+    pub fn into_answer(self, shared: &Shared, tally: &mut Tally) -> Vec<u8> {
         // A grant changes its keys, and no command counts it.
         tally.writes += u64::from(self.went);
-        tally.granted += u64::from(self.went);
-        tally.denied += u64::from(!self.went);
+        if let Some((_, told)) = self.told.first() {
+            counted::decision(tally, *told);
+        }
+        for (key, told) in &self.told {
+            let key = key.as_bytes();
+            shared.store.count(self.database, key, *told, self.ended);
+        }
         self.answer
     }
 
-    /// Sends its answer.
-    pub fn deliver(self, tally: &mut Tally) {
+    /// Sends its answer, as [`Self::into_answer`].
+    pub fn deliver(self, shared: &Shared, tally: &mut Tally) {
         let client = self.client.clone();
         client.waits_at.store(0, Relaxed);
-        client.answer(self.into_answer(tally));
+        client.answer(self.into_answer(shared, tally));
     }
 
     /// Sends an error: its wait ends, and nothing is spent.
@@ -126,12 +139,39 @@ impl Caller {
     }
 
     /// Its wait ends: finds its answer. False if it must not be booked.
-    pub fn turn(&mut self, shared: &Shared, turn: Turn<'_>) -> bool {
+    pub fn turn(&mut self, shared: &Shared, mut turn: Turn<'_>) -> bool {
+        self.ended = turn.at;
+        self.told = self.told(&mut turn);
         match self.answer_to(shared, turn) {
             Ok(answer) => self.answer = answer,
-            Err(error) => self.answer = error_reply(&error),
+            Err(error) => {
+                self.answer = error_reply(&error);
+                self.told.clear();
+            }
         }
         self.went
+    }
+
+    /// What it is told: that it goes at all its keys, that it does not at the one that lets it go last.
+    fn told(&self, turn: &mut Turn<'_>) -> SmallVec<[(Key, Told); 1]> {
+        match turn.ending {
+            Ending::Goes { .. } => {
+                let waited = Wait::from_ns(u128::from(turn.at.since(self.arrived)));
+                let told = Told::Granted {
+                    wait_ms: counted::ms(waited),
+                    paused: false,
+                };
+                let keys = turn.keys.iter();
+                keys.map(|key| (Key::new(key), told)).collect()
+            }
+            Ending::Refused(_) => SmallVec::new(),
+            Ending::Late { .. } => {
+                let last = last_to_go(turn).unwrap_or(0);
+                let paused = !turn.seen[last].paused(turn.at).is_zero();
+                let told = Told::Denied { paused };
+                SmallVec::from_elem((Key::new(turn.keys[last]), told), 1)
+            }
+        }
     }
 
     fn answer_to(&mut self, shared: &Shared, turn: Turn<'_>) -> Result<Vec<u8>, Error> {
@@ -290,6 +330,24 @@ impl Caller {
         write(&mut Reply::new(&mut bytes, self.protocol));
         bytes
     }
+}
+
+/// Which of several keys could go last by itself; `None` if there is only one, or that cannot be told.
+fn last_to_go(turn: &mut Turn<'_>) -> Option<usize> {
+    if turn.keys.len() == 1 {
+        return None;
+    }
+    let joint = Joint::new(&mut *turn.seen, turn.asks, turn.at, usize::MAX).ok()?;
+    let earliest = joint.earliest_from(0);
+    let mut limits = earliest.iter().copied();
+    let mut last: Option<(Earliest, usize)> = None;
+    for (at, ask) in turn.asks.iter().enumerate() {
+        let own = limits.by_ref().take(ask.limits.len()).max()?;
+        if last.is_none_or(|(latest, _)| own > latest) {
+            last = Some((own, at));
+        }
+    }
+    last.map(|(_, at)| at)
 }
 
 /// The limit of leases among all that is asked.

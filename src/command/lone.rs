@@ -6,11 +6,13 @@
 
 use super::arguments::Cursor;
 use super::context::Context;
+use super::counted;
 use super::limits::{self, Term};
 use crate::core::bucket::Bucket;
 use crate::core::limit::{BucketLimit, Limit};
 use crate::core::lone::Verdict;
 use crate::core::units::Span;
+use crate::hot::Told;
 use crate::protocol::Arguments;
 use crate::store::KEY_BYTES_MAX;
 use smallvec::SmallVec;
@@ -30,13 +32,25 @@ pub fn decide<R>(
     }
     let (database, now) = (context.connection.database, context.now);
     let store = &context.shared.store;
-    let (granted, result) = store.with_bucket(database, key, limit, now, |bucket| {
+    let (told, result) = store.with_bucket(database, key, limit, now, |bucket| {
         let verdict = bucket.decide_alone(limit, cost, now, max_wait)?;
-        Some((verdict.granted, f(verdict, bucket)))
+        let told = told(verdict);
+        Some((told, (told, f(verdict, bucket))))
     })?;
-    context.tally.granted += u64::from(granted);
-    context.tally.denied += u64::from(!granted);
+    counted::decision(context.tally, told);
     Some(result)
+}
+
+/// What is counted of a verdict. A key that is paused is none of those that are decided here.
+fn told(verdict: Verdict) -> Told {
+    match verdict.granted {
+        false => Told::Denied { paused: false },
+        true if verdict.wait.is_zero() => Told::AT_ONCE,
+        true => Told::Granted {
+            wait_ms: counted::ms(verdict.wait),
+            paused: false,
+        },
+    }
 }
 
 /// What a call as `VERB key capacity rate`, with `max_wait` behind it if the verb waits, asks for, if it is such and can be

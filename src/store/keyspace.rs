@@ -13,12 +13,14 @@ use super::watches::{Watch, Watches};
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
+use crate::hot::Hot;
 use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
 mod changes;
+mod hot;
 mod lone;
 
 /// Databases that `SELECT` can reach at most.
@@ -40,6 +42,7 @@ pub struct Store {
     pub counts: Counts,
     /// When leases lapse, and which have.
     pub lapses: Lapses,
+    hot: Hot,
 }
 
 /// A page of a SCAN.
@@ -89,6 +92,7 @@ impl Store {
             records: Records::default(),
             counts: Counts::default(),
             lapses: Lapses::default(),
+            hot: Hot::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::command::connection::Pending;
 use crate::command::context::Context;
+use crate::command::counted;
 use crate::command::decide::{self, Mode};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
@@ -45,7 +46,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     if let Some(outcome) = decide::decide_unless_waited(context, arguments, &call, mode)?
         && !waits(&call, &outcome)
     {
-        decide::count(context, mode, &outcome);
+        decide::count(context, &call, mode, &outcome);
         outcome.write_wait(&mut context.reply, &call);
         return Ok(());
     }
@@ -54,7 +55,10 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     }
     let wish = wish(context, arguments, &call);
     match context.shared.waiters.arrive(context, wish, arguments)? {
-        Arrival::Waits => context.connection.pending = Some(Pending::Answer),
+        Arrival::Waits => {
+            counted::waits(context, &call.keys());
+            context.connection.pending = Some(Pending::Answer);
+        }
         Arrival::Answered(reply) => context.reply.append(&reply),
         Arrival::Known => return at_once(context, arguments, &call),
     }
