@@ -127,26 +127,26 @@ impl Told {
 /// Whose key it is: a database, and the hash of the name in it. That two keys of a store share 64 bits is not to be
 /// expected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(self) struct Id {
+struct Id {
     database: u8,
     hash: u64,
 }
 
 /// What a sketch has counted in a second, or in a part of one.
 pub struct Report {
-    pub(self) kind: Kind,
-    pub(self) database: u8,
+    kind: Kind,
+    database: u8,
     /// Which sketch of its database.
-    pub(self) group: u16,
+    group: u16,
     /// The second, since the Unix epoch.
-    pub(self) second: u64,
+    second: u64,
     /// No key of the group that has no row was counted more often.
-    pub(self) floor: u32,
-    pub(self) rows: Vec<ReportRow>,
+    floor: u32,
+    rows: Vec<ReportRow>,
 }
 
 /// What a [`Report`] says of a key.
-pub(self) struct ReportRow {
+struct ReportRow {
     hash: u64,
     name: Box<[u8]>,
     count: u32,

@@ -6,6 +6,7 @@ mod key;
 mod keyspace;
 mod lapses;
 mod limits;
+mod outline;
 mod packed;
 mod policies;
 mod records;
