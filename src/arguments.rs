@@ -9,6 +9,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client::arguments::{CliArguments, PingArguments};
 use crate::client::bench::arguments::BenchArguments;
+use crate::client::top::arguments::TopArguments;
 use crate::config::file::Entry;
 use crate::config::{Config, Secret};
 
@@ -24,6 +25,7 @@ Examples:
   TOLLGATE_REQUIREPASS=s3cret tollgate --bind '*' serve other machines, with a password
   tollgate cli RL.RESERVE rl:meta:123 80 80 30000 reserve one of 80 a second, waiting up to 30 s
   tollgate ping && echo up                        a health check
+  tollgate top                                    what goes on there, live
   tollgate bench RL.TAKE __key__ 80 80            how many calls a second, and how long they take
 
 Every flag is also an environment variable (--max-pause is TOLLGATE_MAX_PAUSE) and a line in the file of --config
@@ -51,6 +53,8 @@ pub enum Command {
     Ping(PingArguments),
     /// Send commands to a server: one, or those typed, or those on standard input
     Cli(CliArguments),
+    /// Show what goes on at a server, live: calls, the keys that were denied, made to wait, paused most
+    Top(TopArguments),
     /// Put a load on a server, of any command, and tell how fast it answers
     Bench(Box<BenchArguments>),
     /// Print the version

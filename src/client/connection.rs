@@ -140,6 +140,25 @@ impl Connection {
         }
     }
 
+    /// Sends commands together and waits for the reply of each. Their bytes should fit into a socket: none of the replies
+    /// is read before the last one is sent.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub(super) fn calls(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<Reply>, ClientError> {
+        for words in commands {
+            self.send(words)?;
+        }
+        let mut replies = Vec::with_capacity(commands.len());
+        while replies.len() < commands.len() {
+            match self.receive()? {
+                Reply::Push { .. } => {}
+                reply => replies.push(reply),
+            }
+        }
+        Ok(replies)
+    }
+
     /// Sends a command.
     ///
     /// # Errors

@@ -130,7 +130,8 @@ fn trim_line_end(out: &mut Vec<u8>) {
     }
 }
 
-fn quote(data: &[u8], out: &mut Vec<u8>) {
+/// A text in quotes, its bytes that are not printable ASCII escaped.
+pub(super) fn quote(data: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in data {
         match byte {

@@ -17,6 +17,7 @@ mod start;
 mod stop;
 mod tls;
 mod tools;
+mod top;
 mod unix_socket;
 mod users;
 mod waiting;

@@ -2,6 +2,7 @@
 
 use super::record::Count;
 use super::report::{PERCENTILES, Report, percentile_name, steps};
+use crate::client::json::{array, object, string};
 
 /// The object.
 pub fn text(report: &Report<'_>) -> String {
@@ -94,46 +95,4 @@ fn latency(count: &Count) -> String {
 
 fn us(ns: f64) -> String {
     format!("{:.3}", ns / 1e3)
-}
-
-fn object<K: AsRef<str>>(members: impl IntoIterator<Item = (K, String)>) -> String {
-    let members = members.into_iter();
-    let members: Vec<String> = members
-        .map(|(name, value)| format!("{}:{value}", string(name.as_ref())))
-        .collect();
-    format!("{{{}}}", members.join(","))
-}
-
-fn array(items: impl IntoIterator<Item = String>) -> String {
-    let items: Vec<String> = items.into_iter().collect();
-    format!("[{}]", items.join(","))
-}
-
-fn string(text: &str) -> String {
-    let mut out = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(character);
-            }
-            character if character < ' ' => {
-                out += &format!("\\u{:04x}", u32::from(character));
-            }
-            character => out.push(character),
-        }
-    }
-    out.push('"');
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_escaped() {
-        assert_eq!(string("a\"b\\c\nd\u{e9}"), "\"a\\\"b\\\\c\\u000ad\u{e9}\"");
-        assert_eq!(object([("a", array(["1".to_owned()]))]), "{\"a\":[1]}");
-    }
 }
