@@ -71,6 +71,10 @@ pub fn waits(context: &mut Context<'_>, keys: &[&[u8]]) {
 /// Counts a decision, but not its keys.
 pub fn decision(tally: &mut Tally, told: Told) {
     let paused = match told {
+        Told::AT_ONCE => {
+            tally.granted += 1;
+            return;
+        }
         Told::Granted { paused, .. } => {
             tally.granted += 1;
             paused
@@ -89,8 +93,8 @@ pub fn decision(tally: &mut Tally, told: Told) {
 }
 
 /// A wait as it is counted: milliseconds, rounded up.
-pub fn ms(wait: Wait) -> u64 {
-    wait.ceil_ms().unsigned_abs()
+pub fn ms(wait: Wait) -> u32 {
+    u32::try_from(wait.ceil_ms()).unwrap_or(u32::MAX)
 }
 
 fn at_key(context: &Context<'_>, key: &[u8], told: Told) {

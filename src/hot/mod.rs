@@ -81,8 +81,8 @@ impl Kind {
 pub enum Told {
     /// It may go, after so many milliseconds; 0 is now.
     Granted {
-        /// Rounded up.
-        wait_ms: u64,
+        /// Rounded up; the largest number for all that is longer.
+        wait_ms: u32,
         /// It waits since the key is paused.
         paused: bool,
     },
@@ -111,10 +111,7 @@ impl Told {
     fn others(self) -> impl Iterator<Item = (Kind, u32)> {
         let (first, paused) = match self {
             Self::Granted { wait_ms: 0, paused } => (None, paused),
-            Self::Granted { wait_ms, paused } => {
-                let ms = u32::try_from(wait_ms).unwrap_or(u32::MAX);
-                (Some((Kind::Waited, ms)), paused)
-            }
+            Self::Granted { wait_ms, paused } => (Some((Kind::Waited, wait_ms)), paused),
             Self::Denied { paused } => (Some((Kind::Denied, 0)), paused),
             Self::Shadowed { paused } => (Some((Kind::Shadowed, 0)), paused),
             Self::PutOff => (None, true),

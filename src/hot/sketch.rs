@@ -33,25 +33,34 @@ struct Kinds {
 impl Sketches {
     /// Counts what a call was told at a key; the hash is the one by which its shard was found.
     #[inline]
-    pub fn count(&mut self, told: Told, hash: u64, key: &[u8], spot: Spot<'_>) {
-        let kinds = self.0.get_or_insert_default();
-        if let Told::Granted { wait_ms, paused } = told {
-            kinds.granted[index_of(hash)].count(Kind::Granted, hash, key, 0, spot);
-            if wait_ms == 0 && !paused {
-                return;
-            }
+    pub fn count(&mut self, told: Told, hash: u64, key: &[u8], spot: &Spot<'_>) {
+        let usual = self.0.as_mut().filter(|_| told == Told::AT_ONCE);
+        let counted = usual
+            .is_some_and(|kinds| kinds.granted[index_of(hash)].count_again(hash, spot.now.as_ns()));
+        if !counted {
+            self.count_any(told, hash, key, spot);
         }
-        kinds.count_others(told, hash, key, spot);
+    }
+
+    #[inline(never)]
+    fn count_any(&mut self, told: Told, hash: u64, key: &[u8], spot: &Spot<'_>) {
+        let kinds = self.0.get_or_insert_default();
+        if let Told::Granted { .. } = told {
+            kinds.granted[index_of(hash)].count(Kind::Granted, hash, key, 0, spot);
+        }
+        if told != Told::AT_ONCE {
+            kinds.count_others(told, hash, key, spot);
+        }
     }
 
     /// Hands in what was counted; of seconds that are over, or all.
-    pub fn hand_in(&mut self, all: bool, spot: Spot<'_>) {
+    pub fn hand_in(&mut self, all: bool, spot: &Spot<'_>) {
         let Some(kinds) = &mut self.0 else {
             return;
         };
         for kind in Kind::ALL {
             for (index, sketch) in kinds.of(kind).into_iter().flatten().enumerate() {
-                if all || sketch.is_over(spot) {
+                if all || spot.now.as_ns() >= sketch.ends_ns {
                     sketch.hand_in(kind, index, spot);
                 }
             }
@@ -60,7 +69,7 @@ impl Sketches {
 }
 
 impl Kinds {
-    fn count_others(&mut self, told: Told, hash: u64, key: &[u8], spot: Spot<'_>) {
+    fn count_others(&mut self, told: Told, hash: u64, key: &[u8], spot: &Spot<'_>) {
         for (kind, measure) in told.others() {
             let sketches = self.others[kind as usize].get_or_insert_default();
             sketches[index_of(hash)].count(kind, hash, key, measure, spot);
@@ -79,47 +88,54 @@ const fn index_of(hash: u64) -> usize {
     (hash >> SKETCH_BIT) as usize % SKETCHES_OF_A_SHARD
 }
 
-/// Eight counters. What a call looks at that is counted already is in two cache lines.
+/// Eight counters. What a call looks at whose key is counted already is in two cache lines.
 #[derive(Default)]
 #[repr(C, align(64))]
 struct Sketch {
-    /// The lower half of a key's hash, its last bit set.
+    /// The lower half of the hash of each key, its last bit set if the name is kept.
     tags: [u32; KEYS_OF_A_SKETCH],
+    /// Zero if a counter is free.
     counts: [u32; KEYS_OF_A_SKETCH],
-    /// The upper half.
+    /// The upper half of each hash.
     checks: [u32; KEYS_OF_A_SKETCH],
     /// When the second is over that it counts, in nanoseconds.
     ends_ns: u64,
-    /// The counters whose key has taken over from another and was not called since, as bits.
-    nameless: u8,
+    /// No count is below it.
+    least: u32,
     errors: [u32; KEYS_OF_A_SKETCH],
     most: [u32; KEYS_OF_A_SKETCH],
     names: [Option<Box<[u8]>>; KEYS_OF_A_SKETCH],
 }
 
+/// The bit of a tag that says that the name is kept.
+const NAMED: u32 = 1;
+
 impl Sketch {
-    const fn is_over(&self, spot: Spot<'_>) -> bool {
-        spot.now.as_ns() >= self.ends_ns
+    /// Counts a key, if it is counted already and there is nothing else to do.
+    #[inline]
+    fn count_again(&mut self, hash: u64, now_ns: u64) -> bool {
+        let (tag, check) = halves_of(hash);
+        // Keys of the same tag are one in many millions: the others are left to those who look longer.
+        let at = place_of(&self.tags, tag | NAMED).trailing_zeros() as usize;
+        if now_ns >= self.ends_ns || self.checks.get(at) != Some(&check) {
+            return false;
+        }
+        self.counts[at] = self.counts[at].saturating_add(1);
+        true
     }
 
-    #[inline]
-    fn count(&mut self, kind: Kind, hash: u64, key: &[u8], measure: u32, spot: Spot<'_>) {
-        if self.is_over(spot) {
+    fn count(&mut self, kind: Kind, hash: u64, key: &[u8], measure: u32, spot: &Spot<'_>) {
+        if spot.now.as_ns() >= self.ends_ns {
             self.hand_in(kind, index_of(hash), spot);
         }
         let (tag, check) = halves_of(hash);
-        let mut found = 0;
-        for (at, known) in self.tags.iter().enumerate() {
-            found |= u32::from(*known == tag) << at;
-        }
+        let mut found = place_of(&self.tags, tag | NAMED) | place_of(&self.tags, tag & !NAMED);
         while found != 0 {
             let at = found.trailing_zeros() as usize % KEYS_OF_A_SKETCH;
-            if self.checks[at] == check {
+            if self.checks[at] == check && self.counts[at] > 0 {
                 self.counts[at] = self.counts[at].saturating_add(1);
-                if measure > 0 {
-                    self.most[at] = self.most[at].max(measure);
-                }
-                if self.nameless & (1 << at) != 0 {
+                self.most[at] = self.most[at].max(measure);
+                if self.tags[at] & NAMED == 0 {
                     self.name(at, key);
                 }
                 return;
@@ -132,29 +148,29 @@ impl Sketch {
     #[cold]
     fn name(&mut self, at: usize, key: &[u8]) {
         self.names[at] = Some(key.into());
-        self.nameless &= !(1 << at);
+        self.tags[at] |= NAMED;
     }
 
     /// Gives the smallest counter to a key.
+    #[inline]
     fn take_over(&mut self, tag: u32, check: u32, key: &[u8], measure: u32) {
-        let (mut at, mut least) = (0, self.counts[0]);
-        for (other, &count) in self.counts.iter().enumerate().skip(1) {
-            if count < least {
-                (at, least) = (other, count);
-            }
+        let mut smallest = place_of(&self.counts, self.least);
+        if smallest == 0 {
+            self.least = self.counts.iter().copied().min().unwrap_or(0);
+            smallest = place_of(&self.counts, self.least);
         }
-        (self.tags[at], self.checks[at]) = (tag, check);
-        self.counts[at] = least.saturating_add(1);
-        (self.errors[at], self.most[at]) = (least, measure);
-        match least {
-            0 => self.name(at, key),
-            _ => self.nameless |= 1 << at,
+        let at = smallest.trailing_zeros() as usize % KEYS_OF_A_SKETCH;
+        (self.tags[at], self.checks[at]) = (tag & !NAMED, check);
+        self.counts[at] = self.least.saturating_add(1);
+        (self.errors[at], self.most[at]) = (self.least, measure);
+        if self.least == 0 {
+            self.name(at, key);
         }
     }
 
     /// Hands in what it has counted, and begins anew.
     #[cold]
-    fn hand_in(&mut self, kind: Kind, index: usize, spot: Spot<'_>) {
+    fn hand_in(&mut self, kind: Kind, index: usize, spot: &Spot<'_>) {
         let next_ns = (second_of(spot.now) + 1).saturating_mul(SECOND);
         let ended_ns = std::mem::replace(&mut self.ends_ns, next_ns);
         if self.counts == [0; KEYS_OF_A_SKETCH] {
@@ -163,17 +179,18 @@ impl Sketch {
         let mut floor = self.counts.iter().copied().min().unwrap_or(0);
         let mut rows = Vec::with_capacity(KEYS_OF_A_SKETCH);
         for at in 0..KEYS_OF_A_SKETCH {
-            let (count, name) = (self.counts[at], self.names[at].take());
-            if self.nameless & (1 << at) != 0 {
-                floor = floor.max(count);
-            } else if let Some(name) = name {
+            let (tag, count, name) = (self.tags[at], self.counts[at], self.names[at].take());
+            // A counter that was taken over keeps the name of before until its key is called again.
+            if let Some(name) = name.filter(|_| tag & NAMED != 0) {
                 rows.push(ReportRow {
-                    hash: u64::from(self.checks[at]) << 32 | u64::from(self.tags[at]),
+                    hash: u64::from(self.checks[at]) << 32 | u64::from(tag),
                     name,
                     count,
                     error: self.errors[at],
                     most: self.most[at],
                 });
+            } else {
+                floor = floor.max(count);
             }
         }
         *self = Self {
@@ -191,12 +208,20 @@ impl Sketch {
     }
 }
 
-/// A hash as a sketch keeps it. No tag is zero, which is that of a free counter.
 const fn halves_of(hash: u64) -> (u32, u32) {
-    (hash as u32 | 1, (hash >> 32) as u32)
+    (hash as u32, (hash >> 32) as u32)
+}
+
+/// The places of a number among eight, as bits. It looks at all of them at once: where it is cannot be foreseen.
+#[inline]
+fn place_of(numbers: &[u32; KEYS_OF_A_SKETCH], number: u32) -> u32 {
+    let bits = numbers.iter().enumerate();
+    bits.fold(0, |found, (at, other)| {
+        found | u32::from(*other == number) << at
+    })
 }
 
 /// A hash as it stands in a report.
 pub(super) const fn reported(hash: u64) -> u64 {
-    hash | 1
+    hash | NAMED as u64
 }

@@ -208,7 +208,7 @@ impl Shards {
                 result
             }
         };
-        sketches.count(told, hash, key, count.at(shard));
+        sketches.count(told, hash, key, &count.at(shard));
         Some(result)
     }
 
@@ -217,13 +217,13 @@ impl Shards {
         let hash = self.hash(key);
         let shard = shard_of(hash);
         let mut counted = self.shards[shard].0.write();
-        counted.sketches.count(told, hash, key, count.at(shard));
+        counted.sketches.count(told, hash, key, &count.at(shard));
     }
 
     /// Hands in what was counted; of seconds that are over, or all.
     pub fn hand_in(&self, all: bool, count: Count<'_>) {
         for (index, shard) in self.shards.iter().enumerate() {
-            shard.0.write().sketches.hand_in(all, count.at(index));
+            shard.0.write().sketches.hand_in(all, &count.at(index));
         }
     }
 
