@@ -223,7 +223,6 @@ impl Hot {
 
     /// The last ten minutes of the key of a database that has this hash; `None` if it is none of those that are followed.
     pub fn history(&self, database: u8, hash: u64, now: Timestamp) -> Option<History> {
-        let hash = sketch::reported(hash);
         let id = Id { database, hash };
         self.board.lock().history(id, second_of(now))
     }

@@ -6,18 +6,20 @@
 //! more often than that. What was called in a row with few others before is right to some units.
 //!
 //! **A name is copied when its key is called again**: of the many keys that are called once and pass through, most are
-//! not. A key that is there as the only one of its counter is named at once, so that few keys are all known.
+//! not. A key that finds a free counter is named at once, so that few keys are all known.
 
 use super::{Kind, Report, ReportRow, Spot, Told, second_of};
 use crate::core::units::SECOND;
 
-/// Counters of a sketch: what one cache line holds of tags and counts.
+/// Counters of a sketch: as many as can be looked through at once.
 pub const KEYS_OF_A_SKETCH: usize = 8;
 /// Sketches that share the keys of a shard, of each kind.
 pub const SKETCHES_OF_A_SHARD: usize = 2;
 
 /// The bit of a hash that says which of a shard's two sketches counts it: none by which shards or places are found.
 const SKETCH_BIT: u32 = 47;
+/// The lowest bit of the byte of a hash that is compared first: none of those either.
+const TAG_BIT: u32 = 38;
 
 /// The sketches of a shard; nothing before the first decision.
 #[derive(Default)]
@@ -35,8 +37,10 @@ impl Sketches {
     #[inline]
     pub fn count(&mut self, told: Told, hash: u64, key: &[u8], spot: &Spot<'_>) {
         let usual = self.0.as_mut().filter(|_| told == Told::AT_ONCE);
-        let counted = usual
-            .is_some_and(|kinds| kinds.granted[index_of(hash)].count_again(hash, spot.now.as_ns()));
+        let counted = usual.is_some_and(|kinds| {
+            let sketch = &mut kinds.granted[index_of(hash)];
+            sketch.count_again(hash, spot.now.as_ns())
+        });
         if !counted {
             self.count_any(told, hash, key, spot);
         }
@@ -92,79 +96,110 @@ const fn index_of(hash: u64) -> usize {
 #[derive(Default)]
 #[repr(C, align(64))]
 struct Sketch {
-    /// The lower half of the hash of each key, its last bit set if the name is kept.
-    tags: [u32; KEYS_OF_A_SKETCH],
+    /// A byte of the hash of each key: all are compared at once.
+    tags: [u8; KEYS_OF_A_SKETCH],
     /// Zero if a counter is free.
     counts: [u32; KEYS_OF_A_SKETCH],
-    /// The upper half of each hash.
-    checks: [u32; KEYS_OF_A_SKETCH],
     /// When the second is over that it counts, in nanoseconds.
     ends_ns: u64,
     /// No count is below it.
     least: u32,
+    /// The counters that were that small when it was last looked, and were not taken over since, as bits.
+    smallest: u8,
+    /// The counters whose names are those of their keys, as bits.
+    named: u8,
+    /// The hash of each key; its complement until the name is known.
+    hashes: [u64; KEYS_OF_A_SKETCH],
     errors: [u32; KEYS_OF_A_SKETCH],
     most: [u32; KEYS_OF_A_SKETCH],
     names: [Option<Box<[u8]>>; KEYS_OF_A_SKETCH],
 }
 
-/// The bit of a tag that says that the name is kept.
-const NAMED: u32 = 1;
-
 impl Sketch {
     /// Counts a key, if it is counted already and there is nothing else to do.
     #[inline]
     fn count_again(&mut self, hash: u64, now_ns: u64) -> bool {
-        let (tag, check) = halves_of(hash);
-        // Keys of the same tag are one in many millions: the others are left to those who look longer.
-        let at = place_of(&self.tags, tag | NAMED).trailing_zeros() as usize;
-        if now_ns >= self.ends_ns || self.checks.get(at) != Some(&check) {
-            return false;
+        if now_ns < self.ends_ns
+            && let Some(at) = self.place_of(hash, hash)
+        {
+            self.counts[at] = self.counts[at].saturating_add(1);
+            return true;
         }
-        self.counts[at] = self.counts[at].saturating_add(1);
-        true
+        false
     }
 
+    /// The counter of the key with this hash, if it is held as `held`.
+    #[inline]
+    fn place_of(&self, hash: u64, held: u64) -> Option<usize> {
+        let mut places = places_of(tag_of(hash), self.tags);
+        while places != 0 {
+            let at = places.trailing_zeros() as usize / 8 % KEYS_OF_A_SKETCH;
+            if self.hashes[at] == held {
+                return Some(at);
+            }
+            places &= places - 1;
+        }
+        None
+    }
+
+    #[inline]
     fn count(&mut self, kind: Kind, hash: u64, key: &[u8], measure: u32, spot: &Spot<'_>) {
         if spot.now.as_ns() >= self.ends_ns {
             self.hand_in(kind, index_of(hash), spot);
         }
-        let (tag, check) = halves_of(hash);
-        let mut found = place_of(&self.tags, tag | NAMED) | place_of(&self.tags, tag & !NAMED);
-        while found != 0 {
-            let at = found.trailing_zeros() as usize % KEYS_OF_A_SKETCH;
-            if self.checks[at] == check && self.counts[at] > 0 {
-                self.counts[at] = self.counts[at].saturating_add(1);
-                self.most[at] = self.most[at].max(measure);
-                if self.tags[at] & NAMED == 0 {
-                    self.name(at, key);
-                }
-                return;
-            }
-            found &= found - 1;
-        }
-        self.take_over(tag, check, key, measure);
+        let at = if let Some(at) = self.place_of(hash, hash) {
+            at
+        } else if let Some(at) = self.place_of(hash, !hash) {
+            self.name(at, hash, key);
+            at
+        } else {
+            return self.take_over(hash, key, measure);
+        };
+        self.counts[at] = self.counts[at].saturating_add(1);
+        self.most[at] = self.most[at].max(measure);
     }
 
     #[cold]
-    fn name(&mut self, at: usize, key: &[u8]) {
+    fn name(&mut self, at: usize, hash: u64, key: &[u8]) {
         self.names[at] = Some(key.into());
-        self.tags[at] |= NAMED;
+        self.hashes[at] = hash;
+        self.named |= 1 << at;
     }
 
     /// Gives the smallest counter to a key.
     #[inline]
-    fn take_over(&mut self, tag: u32, check: u32, key: &[u8], measure: u32) {
-        let mut smallest = place_of(&self.counts, self.least);
-        if smallest == 0 {
-            self.least = self.counts.iter().copied().min().unwrap_or(0);
-            smallest = place_of(&self.counts, self.least);
+    fn take_over(&mut self, hash: u64, key: &[u8], measure: u32) {
+        let at = self.smallest();
+        let least = self.least;
+        self.tags[at] = tag_of(hash);
+        self.hashes[at] = !hash;
+        self.named &= !(1 << at);
+        self.counts[at] = least.saturating_add(1);
+        (self.errors[at], self.most[at]) = (least, measure);
+        if least == 0 {
+            self.name(at, hash, key);
         }
-        let at = smallest.trailing_zeros() as usize % KEYS_OF_A_SKETCH;
-        (self.tags[at], self.checks[at]) = (tag & !NAMED, check);
-        self.counts[at] = self.least.saturating_add(1);
-        (self.errors[at], self.most[at]) = (self.least, measure);
-        if self.least == 0 {
-            self.name(at, key);
+    }
+
+    /// The smallest counter, which counts `least`.
+    #[inline]
+    fn smallest(&mut self) -> usize {
+        loop {
+            if self.smallest == 0 {
+                self.look_for_smallest();
+            }
+            let at = self.smallest.trailing_zeros() as usize % KEYS_OF_A_SKETCH;
+            self.smallest &= self.smallest - 1;
+            if self.counts[at] == self.least {
+                return at;
+            }
+        }
+    }
+
+    fn look_for_smallest(&mut self) {
+        self.least = self.counts.iter().copied().min().unwrap_or(0);
+        for (at, count) in self.counts.iter().enumerate() {
+            self.smallest |= u8::from(*count == self.least) << at;
         }
     }
 
@@ -179,18 +214,18 @@ impl Sketch {
         let mut floor = self.counts.iter().copied().min().unwrap_or(0);
         let mut rows = Vec::with_capacity(KEYS_OF_A_SKETCH);
         for at in 0..KEYS_OF_A_SKETCH {
-            let (tag, count, name) = (self.tags[at], self.counts[at], self.names[at].take());
+            let count = self.counts[at];
             // A counter that was taken over keeps the name of before until its key is called again.
-            if let Some(name) = name.filter(|_| tag & NAMED != 0) {
-                rows.push(ReportRow {
-                    hash: u64::from(self.checks[at]) << 32 | u64::from(tag),
+            let is_named = self.named & (1 << at) != 0;
+            match self.names[at].take().filter(|_| is_named) {
+                Some(name) => rows.push(ReportRow {
+                    hash: self.hashes[at],
                     name,
                     count,
                     error: self.errors[at],
                     most: self.most[at],
-                });
-            } else {
-                floor = floor.max(count);
+                }),
+                None => floor = floor.max(count),
             }
         }
         *self = Self {
@@ -208,20 +243,38 @@ impl Sketch {
     }
 }
 
-const fn halves_of(hash: u64) -> (u32, u32) {
-    (hash as u32, (hash >> 32) as u32)
+const fn tag_of(hash: u64) -> u8 {
+    (hash >> TAG_BIT) as u8
 }
 
-/// The places of a number among eight, as bits. It looks at all of them at once: where it is cannot be foreseen.
+/// The places of a byte among eight: of each, the highest bit of its byte. Behind the first some may be wrong.
 #[inline]
-fn place_of(numbers: &[u32; KEYS_OF_A_SKETCH], number: u32) -> u32 {
-    let bits = numbers.iter().enumerate();
-    bits.fold(0, |found, (at, other)| {
-        found | u32::from(*other == number) << at
-    })
+const fn places_of(byte: u8, bytes: [u8; KEYS_OF_A_SKETCH]) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([0x01; KEYS_OF_A_SKETCH]);
+    const HIGHEST: u64 = u64::from_le_bytes([0x80; KEYS_OF_A_SKETCH]);
+    // Zero where they are the same. One less borrows from a highest bit that is not set.
+    let difference = u64::from_le_bytes(bytes) ^ (ONES * byte as u64);
+    difference.wrapping_sub(ONES) & !difference & HIGHEST
 }
 
-/// A hash as it stands in a report.
-pub(super) const fn reported(hash: u64) -> u64 {
-    hash | NAMED as u64
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_is_found_wherever_it_is() {
+        for byte in [0, 1, 0x7f, 0x80, 0xfe, 0xff] {
+            for at in 0..KEYS_OF_A_SKETCH {
+                for other in [0, 1, 0x7f, 0x80, 0xfe, 0xff] {
+                    let mut bytes = [other; KEYS_OF_A_SKETCH];
+                    bytes[at] = byte;
+                    let places = places_of(byte, bytes);
+                    assert!(places & (0x80 << (8 * at)) != 0, "{byte} in {bytes:?}");
+                    let first = places.trailing_zeros() as usize / 8;
+                    assert_eq!(bytes[first], byte);
+                }
+            }
+        }
+        assert_eq!(places_of(7, [1, 2, 3, 4, 5, 6, 8, 9]), 0);
+    }
 }
