@@ -278,6 +278,7 @@ impl Config {
             maxmemory: self.maxmemory,
             metrics_bind: listening.metrics,
             metrics_key_prefixes: self.metrics.prefixes()?,
+            ui_actions: self.metrics.ui_actions,
             requirepass: self.password()?,
             aclfile: absolute(self.aclfile.as_deref()),
             open_channels: self.acl_pubsub_default,

@@ -3,16 +3,18 @@
 use crate::acl::{self, Acl, FileError, Login};
 use crate::clients::{Client, Clients};
 use crate::clock::Clock;
+use crate::command::access::At;
 use crate::command::acl::{catalogue, check, close};
 use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::error::Error;
 use crate::command::observe;
-use crate::command::ratelimit::policy;
+use crate::command::ratelimit::{policy, usage};
 use crate::command::spec::Flags;
 use crate::command::table;
 use crate::command::waiters::Waiters;
+use crate::core::decision::Usage;
 use crate::core::units::{MICROSECOND, MILLISECOND, SECOND, Span};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
@@ -153,9 +155,29 @@ impl Engine {
 
     /// Whether whoever is logged in so may make a request. A refusal is neither counted nor logged: nobody asked for it.
     pub fn allows(&self, login: &mut Login, words: &[&[u8]]) -> bool {
+        if login.is_unrestricted() {
+            return true;
+        }
         let words = OwnedArguments::from_slices(words);
-        login.is_unrestricted()
-            || check::allows(&self.shared.acl, login.user(), words.as_arguments())
+        check::allows(&self.shared.acl, login.user(), words.as_arguments())
+    }
+
+    /// How a key stands, and how many wait at it; `None` for one without limits.
+    pub fn usage(&self, database: u8, key: &[u8]) -> Option<(Usage, usize)> {
+        let shared = &self.shared;
+        let look = |_| {
+            let now = shared.clock.now();
+            let at = At {
+                shared,
+                database,
+                now,
+            };
+            usage::look(at, key)
+        };
+        let usage = self.enter().run(false, look);
+        // Somebody's slot may have come meanwhile.
+        shared.deliver_events();
+        usage.ok().flatten()
     }
 
     /// Reads the clock: the commands before have run.

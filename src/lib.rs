@@ -1,6 +1,7 @@
 //! Tollgate: a self-hosted, Redis-compatible rate-limit server.
 pub mod acl;
 pub mod arguments;
+pub mod base64;
 pub mod client;
 pub mod clients;
 pub mod clock;
@@ -15,6 +16,7 @@ pub mod logging;
 pub mod mailbox;
 pub mod memory;
 pub mod metrics;
+pub mod page;
 pub mod password;
 pub mod pem;
 pub mod persistence;

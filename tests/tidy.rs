@@ -86,6 +86,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "acl", "command", "core", "engine", "memory", "metrics", "store",
         ],
     ),
+    ("base64", &[]),
+    (
+        "page",
+        &[
+            "acl", "base64", "command", "core", "engine", "memory", "metrics", "store",
+        ],
+    ),
     ("pem", &[]),
     (
         "client",
@@ -97,6 +104,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "server",
         &[
             "acl",
+            "base64",
             "clients",
             "clock",
             "command",
@@ -107,6 +115,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "logging",
             "memory",
             "metrics",
+            "page",
             "password",
             "pem",
             "persistence",

@@ -5,11 +5,12 @@ use clap::{ArgAction, Args};
 use super::ConfigError;
 use super::network::{BindAddress, BindAddresses, ListenPort};
 use crate::metrics::{PREFIX_BYTES_MAX, PREFIXES_MAX};
+use crate::settings;
 
 /// How metrics are served.
 #[derive(Args, Clone, Debug)]
 pub struct MetricsFlags {
-    /// Address and port of metrics (HTTP: /metrics, /healthz, /readyz), 'no' for none; port 0 takes a free one.
+    /// Address and port of metrics and the page (HTTP: /, /metrics, /healthz, /readyz), 'no' for none; port 0 takes a free one.
     /// With '-' before it, it may be taken by somebody else: then there are none, and a warning
     #[arg(long, env = "TOLLGATE_METRICS_BIND", value_name = "ADDR:PORT", default_value = "-127.0.0.1:9121", allow_hyphen_values = true, value_parser = MetricsBind::parse, help_heading = "Metrics")]
     pub metrics_bind: MetricsBind,
@@ -18,6 +19,10 @@ pub struct MetricsFlags {
     /// list separated by spaces; a key counts under the longest
     #[arg(long, env = "TOLLGATE_METRICS_KEY_PREFIX", value_name = "PREFIX", value_delimiter = ' ', action = ArgAction::Append, value_parser = prefix, help_heading = "Metrics")]
     pub metrics_key_prefix: Vec<String>,
+
+    /// Let the page pause, resume and reset keys, as the user that looks at it may
+    #[arg(long, env = "TOLLGATE_UI_ACTIONS", value_name = "yes|no", default_value = "no", default_missing_value = "yes", num_args = 0..=1, action = ArgAction::Set, value_parser = |v: &str| settings::yes_no(v.as_bytes()), help_heading = "Metrics")]
+    pub ui_actions: bool,
 }
 
 impl MetricsFlags {

@@ -64,6 +64,8 @@ pub struct Initial {
     pub metrics_bind: String,
     /// Keys that begin alike are counted together, by these beginnings.
     pub metrics_key_prefixes: Vec<String>,
+    /// The page may pause, resume and reset keys.
+    pub ui_actions: bool,
     /// Password of the default user.
     pub requirepass: Password,
     /// The file of users; empty for none.
@@ -123,6 +125,7 @@ impl Default for Initial {
             maxmemory: 0,
             metrics_bind: "no".to_owned(),
             metrics_key_prefixes: Vec::new(),
+            ui_actions: false,
             requirepass: Password::default(),
             aclfile: String::new(),
             open_channels: false,
@@ -237,6 +240,11 @@ impl Settings {
     /// Keys that begin alike are counted together, by these beginnings.
     pub fn metrics_key_prefixes(&self) -> &[String] {
         &self.fixed.metrics_key_prefixes
+    }
+
+    /// True if the page may pause, resume and reset keys.
+    pub fn ui_actions(&self) -> bool {
+        self.fixed.ui_actions
     }
 
     /// Databases for `SELECT`, 1 to 16.

@@ -260,6 +260,11 @@ pub(super) const ROWS: &[Row] = &[
         parse: None,
     },
     Row {
+        name: "ui-actions",
+        get: |s| text(yes_or_no(s.fixed.ui_actions)),
+        parse: None,
+    },
+    Row {
         name: "unixsocket",
         get: |s| text(&s.fixed.unixsocket),
         parse: None,

@@ -41,7 +41,7 @@ pub(super) async fn serve(site: Arc<Site>, stream: TcpStream, peer: SocketAddr) 
     let visitor = Arc::new(Mutex::new(Visitor::new(peer, local.ok())));
     let answer = service_fn(|request| {
         let (site, visitor) = (site.clone(), visitor.clone());
-        async move { Ok::<_, Infallible>(routes::answer(&site, &visitor, &request).await) }
+        async move { Ok::<_, Infallible>(routes::answer(&site, &visitor, request).await) }
     });
     let mut protocol = http1::Builder::new();
     protocol

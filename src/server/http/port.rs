@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::super::bind::{self, BindError};
-use super::{CONNECTIONS_MAX, Site, connection};
+use super::{CONNECTIONS_MAX, Site, connection, events};
 use crate::config::MetricsBind;
 
 const FLAG: &str = "--metrics-bind";
@@ -86,10 +86,8 @@ impl HttpPort {
     /// # Errors
     /// A runtime or a thread cannot be had.
     pub(in super::super) fn open(self) -> io::Result<HttpThread> {
-        let site = Arc::new(Site {
-            name: self.name,
-            ..Site::default()
-        });
+        let (looks, looked) = watch::channel(0);
+        let site = Arc::new(Site::new(self.name, looked));
         if self.listeners.is_empty() {
             return Ok(HttpThread {
                 site,
@@ -103,6 +101,7 @@ impl HttpPort {
         let joined = thread.spawn(move || {
             runtime.block_on(async move {
                 let mut doors = JoinSet::new();
+                doors.spawn(events::look(shown.clone(), looks));
                 let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
                 for listener in self.listeners {
                     doors.spawn(accept(shown.clone(), room.clone(), listener));

@@ -1,129 +1,213 @@
 //! What is answered at which path.
 
-use bytes::Bytes;
-use http_body_util::Full;
+use std::sync::Arc;
+
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, WWW_AUTHENTICATE,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use super::admission::admit;
+use super::body::Body;
 use super::visitor::{Refused, Visitor};
-use super::{Site, Started, host};
+use super::{Site, Started, action, events};
 use crate::exposition::{self, Format};
+use crate::page;
 
-type Answer = Response<Full<Bytes>>;
+pub(super) type Answer = Response<Body>;
 
 const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
+
+/// What there is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Page,
+    Events,
+    Usage,
+    Action,
+    Metrics,
+    Health,
+    Readiness,
+}
+
+impl Place {
+    fn of(path: &str) -> Option<Self> {
+        Some(match path {
+            "/" => Self::Page,
+            "/events" => Self::Events,
+            "/usage" => Self::Usage,
+            "/action" => Self::Action,
+            "/metrics" => Self::Metrics,
+            "/healthz" => Self::Health,
+            "/readyz" => Self::Readiness,
+            _ => return None,
+        })
+    }
+
+    /// The methods it takes.
+    const fn allowed(self) -> &'static str {
+        match self {
+            Self::Action => "POST",
+            _ => "GET, HEAD",
+        }
+    }
+}
 
 /// Answers one request.
 pub(super) async fn answer(
-    site: &Site,
-    visitor: &Mutex<Visitor>,
-    request: &Request<Incoming>,
+    site: &Arc<Site>,
+    visitor: &Arc<Mutex<Visitor>>,
+    request: Request<Incoming>,
 ) -> Answer {
-    let path = request.uri().path();
-    if !["/healthz", "/readyz", "/metrics"].contains(&path) {
-        let text = "there is /metrics, /healthz and /readyz\n";
+    let Some(place) = Place::of(request.uri().path()) else {
+        let text = "there is /, /metrics, /healthz and /readyz\n";
         return plain(StatusCode::NOT_FOUND, text);
+    };
+    let allowed = place.allowed();
+    if !allowed.split(", ").any(|method| request.method() == method) {
+        let text = format!("only {allowed}\n");
+        let answer = plain(StatusCode::METHOD_NOT_ALLOWED, text);
+        return with(answer, ALLOW, allowed);
     }
-    if ![Method::GET, Method::HEAD].contains(request.method()) {
-        let mut answer = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
-        let allowed = HeaderValue::from_static("GET, HEAD");
-        answer.headers_mut().insert(ALLOW, allowed);
-        return answer;
+    let started = match (place, site.started.get()) {
+        (Place::Health, _) => return plain(StatusCode::OK, "ok\n"),
+        (_, None) => return unavailable("loading\n"),
+        (_, Some(started)) if !started.gate.is_open() => return unavailable("stopping\n"),
+        (Place::Readiness, _) => return plain(StatusCode::OK, "ready\n"),
+        (_, Some(started)) => started,
+    };
+    if let Err(refusal) = admit(site, started, visitor, &request).await {
+        return refusal;
     }
-    match (path, site.started.get()) {
-        ("/healthz", _) => plain(StatusCode::OK, "ok\n"),
-        (_, None) => plain(StatusCode::SERVICE_UNAVAILABLE, "loading\n"),
-        (_, Some(started)) if !started.gate.is_open() => {
-            plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
-        }
-        ("/readyz", _) => plain(StatusCode::OK, "ready\n"),
-        (_, Some(started)) => match admit(site, started, visitor, request).await {
-            Ok(()) => metrics(started, request),
-            Err(refusal) => refusal,
-        },
+    match place {
+        Place::Page => html(),
+        Place::Events => told(site, visitor, request.method()),
+        Place::Usage => usage(started, visitor, request.uri().query().unwrap_or_default()).await,
+        Place::Action => act(started, visitor, request).await,
+        Place::Metrics | Place::Health | Place::Readiness => metrics(started, &request),
     }
 }
 
 fn metrics(started: &Started, request: &Request<Incoming>) -> Answer {
-    let accept = header(request, ACCEPT.as_str());
+    let accept = request.headers().get(ACCEPT);
+    let accept = accept.and_then(|accept| accept.to_str().ok());
     let format = Format::accepted(accept.unwrap_or_default());
     let page = exposition::page(&started.engine, format);
     respond(StatusCode::OK, format.content_type(), page)
 }
 
-/// Lets those in who may see how the server stands.
-async fn admit(
-    site: &Site,
-    started: &Started,
-    visitor: &Mutex<Visitor>,
-    request: &Request<Incoming>,
-) -> Result<(), Answer> {
-    let shared = &started.engine.shared;
-    let asks_password = shared.acl.requires_login();
-    let mut visitor = visitor.lock().await;
-    let is_local = visitor.peer.ip().to_canonical().is_loopback();
-    if shared.settings.protected_mode() && !asks_password && !is_local {
-        let text = "protected mode: without a password only this machine is answered; set one \
-            (TOLLGATE_REQUIREPASS or --requirepass-file), or, if nobody else can reach it, --protected-mode no\n";
-        return Err(plain(StatusCode::FORBIDDEN, text));
-    }
-    let authorization = request.headers().get(AUTHORIZATION);
-    // A page under another name does not know the password.
-    if !(is_ours(site, request) || asks_password && authorization.is_some()) {
-        let text =
-            "this name is not known here: ask by address, as localhost, or with a password\n";
-        return Err(plain(StatusCode::FORBIDDEN, text));
-    }
-    let authorization = authorization.map(HeaderValue::as_bytes);
-    match visitor.enter(started, authorization, &[b"INFO"]).await {
-        Ok(()) => Ok(()),
-        Err(Refused::Unknown) => {
-            let mut answer = plain(StatusCode::UNAUTHORIZED, "a user and a password, please\n");
-            let scheme = HeaderValue::from_static("Basic realm=\"Tollgate\", charset=\"UTF-8\"");
-            answer.headers_mut().insert(WWW_AUTHENTICATE, scheme);
-            Err(answer)
-        }
-        Err(Refused::NotAllowed) => {
-            let text = "this user may not run INFO\n";
-            Err(plain(StatusCode::FORBIDDEN, text))
-        }
-        Err(Refused::Stopping) => Err(plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n")),
-    }
+fn html() -> Answer {
+    let answer = respond(StatusCode::OK, "text/html; charset=utf-8", page::HTML);
+    let answer = with(answer, REFERRER_POLICY, "no-referrer");
+    with(
+        answer,
+        CONTENT_SECURITY_POLICY,
+        page::CONTENT_SECURITY_POLICY.as_str(),
+    )
 }
 
-/// True if the request names a host that is this server, or none at all, as no browser does.
-fn is_ours(site: &Site, request: &Request<Incoming>) -> bool {
-    let mut named = request.headers().get_all(HOST).iter();
-    let in_header = named.next().map(HeaderValue::to_str);
-    let own = site.name.as_deref();
-    let in_target = request.uri().authority();
-    let target_is_ours = in_target.is_none_or(|target| host::is_ours(target.as_str(), own));
-    let header_is_ours = match in_header {
-        None => true,
-        Some(name) => name.is_ok_and(|name| host::is_ours(name, own)),
+fn told(site: &Arc<Site>, visitor: &Arc<Mutex<Visitor>>, method: &Method) -> Answer {
+    let Ok(place) = site.pages.clone().try_acquire_owned() else {
+        return unavailable("as many pages are open as are told\n");
     };
-    target_is_ours && header_is_ours && named.next().is_none()
+    let mut answer = respond(StatusCode::OK, "text/event-stream", "");
+    if method == Method::GET {
+        *answer.body_mut() = Body::Events(events::tell(site.clone(), visitor.clone(), place));
+    }
+    answer
 }
 
-fn header<'r>(request: &'r Request<Incoming>, name: &str) -> Option<&'r str> {
-    request.headers().get(name)?.to_str().ok()
+/// How a key stands: `?db=0&key=rl%3Ameta`.
+async fn usage(started: &Started, visitor: &Mutex<Visitor>, query: &str) -> Answer {
+    let find = |name: &str| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(other, _)| *other == name).map(|pair| pair.1)
+    };
+    let database = match find("db") {
+        None => Some(0),
+        Some(number) => number.parse().ok().filter(|&database: &u8| database < 16),
+    };
+    let key = find("key").and_then(page::name_of_id);
+    let (Some(database), Some(key)) = (database, key) else {
+        let error = json!({ "error": "it takes db (0 to 15) and key" });
+        return value(StatusCode::BAD_REQUEST, &error);
+    };
+    let shown = visitor
+        .lock()
+        .await
+        .look(started, |viewer| page::view(viewer, database, &key));
+    match shown.flatten() {
+        Some(shown) => value(StatusCode::OK, &shown),
+        None => {
+            let error = json!({ "error": "this user may not see that key" });
+            value(StatusCode::FORBIDDEN, &error)
+        }
+    }
 }
 
-fn plain(status: StatusCode, text: impl Into<Bytes>) -> Answer {
+async fn act(started: &Started, visitor: &Mutex<Visitor>, request: Request<Incoming>) -> Answer {
+    let refuse = |status, error: &str| value(status, &json!({ "error": error }));
+    if !started.may_act {
+        let error = "the server was started without --ui-actions";
+        return refuse(StatusCode::FORBIDDEN, error);
+    }
+    if !action::is_of_own_page(request.headers()) {
+        return refuse(StatusCode::FORBIDDEN, "this is not the server's own page");
+    }
+    let action = match action::read(request).await {
+        Ok(action) => action,
+        Err(takes) => {
+            let error = format!("it takes {takes}");
+            return refuse(StatusCode::BAD_REQUEST, &error);
+        }
+    };
+    let words: Vec<&[u8]> = action.words.iter().map(Vec::as_slice).collect();
+    let mut visitor = visitor.lock().await;
+    match visitor.run(started, action.database, &words).await {
+        Ok(reply) => {
+            let text = String::from_utf8_lossy(&reply);
+            let text = text.trim_end();
+            match text.strip_prefix('-') {
+                Some(error) => refuse(StatusCode::CONFLICT, error),
+                None => value(StatusCode::OK, &json!({ "reply": text.get(1..) })),
+            }
+        }
+        Err(Refused::Unknown | Refused::NotAllowed | Refused::Stopping) => {
+            refuse(StatusCode::SERVICE_UNAVAILABLE, "stopping")
+        }
+    }
+}
+
+fn value(status: StatusCode, value: &Value) -> Answer {
+    respond(status, JSON, value.to_string())
+}
+
+/// A line of text.
+pub(super) fn plain(status: StatusCode, text: impl Into<Body>) -> Answer {
     respond(status, TEXT, text)
 }
 
-fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Full::new(body.into()));
-    *answer.status_mut() = status;
-    let headers = answer.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+/// It cannot be had now.
+pub(super) fn unavailable(text: &'static str) -> Answer {
+    plain(StatusCode::SERVICE_UNAVAILABLE, text)
+}
+
+/// An answer with one more header.
+pub(super) fn with(mut answer: Answer, name: HeaderName, value: &'static str) -> Answer {
+    let value = HeaderValue::from_static(value);
+    answer.headers_mut().insert(name, value);
     answer
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Answer {
+    let mut answer = Response::new(body.into());
+    *answer.status_mut() = status;
+    let answer = with(answer, CONTENT_TYPE, content_type);
+    let answer = with(answer, CACHE_CONTROL, "no-store");
+    with(answer, X_CONTENT_TYPE_OPTIONS, "nosniff")
 }

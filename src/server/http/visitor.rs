@@ -1,7 +1,7 @@
 //! Who asks over HTTP.
 //!
-//! A visitor that gives a password is a client of the engine like any other: it logs in by `AUTH`, so that a wrong password
-//! is answered late, counted and logged, and what it may do is what that user may do.
+//! A visitor that gives a password, or has something done, is a client of the engine like any other: it logs in by `AUTH`,
+//! so that a wrong password is answered late, counted and logged, and what it may do is what that user may do.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,36 +12,42 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::Started;
-use crate::acl::DEFAULT_USER;
+use crate::acl::{DEFAULT_USER, Login};
+use crate::base64;
 use crate::command::connection::Pending;
+use crate::page::Viewer;
 use crate::server::gate::Passage;
 use crate::server::served::Registered;
 use crate::session::{Completion, Flow, Session};
 
-/// Why somebody is not let in.
+/// Why somebody is not let in, or nothing was done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refused {
     /// A password is asked for, or the one given is wrong.
     Unknown,
     /// That user may not see this.
     NotAllowed,
-    /// The server stops.
+    /// The server stops, or somebody has ended the visitor's connection.
     Stopping,
 }
+
+/// Commands that whoever may see the numbers must be allowed to run.
+pub(super) const NUMBERS: &[&[&[u8]]] = &[&[b"INFO"]];
 
 /// Whoever is at the other end of a connection of HTTP.
 pub(super) struct Visitor {
     pub(super) peer: SocketAddr,
     local: Option<SocketAddr>,
-    session: Option<Open>,
+    /// That of whoever asked last, if it has one.
+    open: Option<Open>,
 }
 
-/// A visitor that has given a password.
+/// A visitor that is a client.
 struct Open {
     session: Session,
-    /// What it gave and was let in with.
+    registered: Registered,
+    /// What it gave and was let in with; `None` for nobody in particular.
     credentials: Option<Vec<u8>>,
-    _registered: Registered,
 }
 
 impl Visitor {
@@ -49,47 +55,62 @@ impl Visitor {
         Self {
             peer,
             local,
-            session: None,
+            open: None,
         }
     }
 
-    /// Lets those in who may run a command; `authorization` is the header of that name.
+    /// Lets those in who may run these commands; `authorization` is the header of that name.
     pub(super) async fn enter(
         &mut self,
         started: &Started,
         authorization: Option<&[u8]>,
-        words: &[&[u8]],
+        commands: &[&[&[u8]]],
     ) -> Result<(), Refused> {
-        let acl = &started.engine.shared.acl;
-        let allowed = match authorization {
-            Some(authorization) => {
-                let session = self.log_in(started, authorization).await?;
-                started.engine.allows(session.login(), words)
-            }
-            None if acl.requires_login() => return Err(Refused::Unknown),
-            None => started.engine.allows(&mut acl.nobody(), words),
-        };
+        match authorization {
+            Some(authorization) => self.log_in(started, authorization).await?,
+            None if started.engine.shared.acl.requires_login() => return Err(Refused::Unknown),
+            None => self.open = None,
+        }
+        let allowed = self.with_login(started, |login| {
+            let mut commands = commands.iter();
+            commands.all(|words| started.engine.allows(login, words))
+        });
         allowed.then_some(()).ok_or(Refused::NotAllowed)
     }
 
-    /// The session of who has given these credentials.
-    async fn log_in(
+    /// Calls `f` with who it is, which [`Self::enter`] has found.
+    fn with_login<R>(&mut self, started: &Started, f: impl FnOnce(&mut Login) -> R) -> R {
+        match &mut self.open {
+            Some(open) => f(open.session.login()),
+            None => f(&mut started.engine.shared.acl.nobody()),
+        }
+    }
+
+    /// Calls `f` as long as it may still look: nobody has ended its connection, taken a right away or set a password.
+    pub(super) fn look<R>(
         &mut self,
         started: &Started,
-        authorization: &[u8],
-    ) -> Result<&mut Session, Refused> {
+        f: impl FnOnce(&mut Viewer<'_>) -> R,
+    ) -> Option<R> {
+        let is_over = match &self.open {
+            Some(open) => open.registered.client.is_killed(),
+            None => started.engine.shared.acl.requires_login(),
+        };
+        if is_over {
+            return None;
+        }
+        let engine = &*started.engine;
+        self.with_login(started, |login| {
+            let mut commands = NUMBERS.iter();
+            let may_look = commands.all(|words| engine.allows(login, words));
+            may_look.then(|| f(&mut Viewer { engine, login }))
+        })
+    }
+
+    /// Logs in with these credentials.
+    async fn log_in(&mut self, started: &Started, authorization: &[u8]) -> Result<(), Refused> {
         let (user, password) = basic(authorization).ok_or(Refused::Unknown)?;
-        let open = self.session.get_or_insert_with(|| {
-            let local = self.local.map_or(String::new(), |local| local.to_string());
-            let (engine, wake) = (&started.engine, Arc::new(Notify::new()));
-            let registered = Registered::new(engine, self.peer.to_string(), local, wake);
-            let session = Session::new(engine.clone(), registered.client.clone());
-            Open {
-                session,
-                credentials: None,
-                _registered: registered,
-            }
-        });
+        let open = self.open(started);
         if open.credentials.as_deref() != Some(authorization) {
             open.credentials = None;
             let user = if user.is_empty() { DEFAULT_USER } else { &user };
@@ -99,12 +120,42 @@ impl Visitor {
             }
             open.credentials = Some(authorization.to_vec());
         }
-        Ok(&mut open.session)
+        Ok(())
+    }
+
+    fn open(&mut self, started: &Started) -> &mut Open {
+        self.open.get_or_insert_with(|| {
+            let local = self.local.map_or(String::new(), |local| local.to_string());
+            let (engine, wake) = (&started.engine, Arc::new(Notify::new()));
+            let registered = Registered::new(engine, self.peer.to_string(), local, wake);
+            registered.client.labels.write().library = b"http".to_vec();
+            Open {
+                session: Session::new(engine.clone(), registered.client.clone()),
+                registered,
+                credentials: None,
+            }
+        })
+    }
+
+    /// The reply to a command in a database, as it goes over the wire.
+    pub(super) async fn run(
+        &mut self,
+        started: &Started,
+        database: u8,
+        words: &[&[u8]],
+    ) -> Result<Vec<u8>, Refused> {
+        let open = self.open(started);
+        let number = database.to_string();
+        let selected = open.call(started, &[b"SELECT", number.as_bytes()]).await?;
+        match &selected[..] {
+            b"+OK\r\n" => open.call(started, words).await,
+            _ => Ok(selected),
+        }
     }
 }
 
 impl Open {
-    /// The reply to a request, as it goes over the wire.
+    /// The reply to a request.
     async fn call(&mut self, started: &Started, words: &[&[u8]]) -> Result<Vec<u8>, Refused> {
         let (mut input, mut output) = (request(words), Vec::new());
         let flow = started
@@ -141,58 +192,14 @@ fn basic(header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     if !scheme.eq_ignore_ascii_case(b"basic ") {
         return None;
     }
-    let pair = base64(rest.trim_ascii())?;
+    let pair = base64::decode(rest.trim_ascii())?;
     let colon = pair.iter().position(|byte| *byte == b':')?;
     Some((pair[..colon].to_vec(), pair[colon + 1..].to_vec()))
-}
-
-/// The bytes of a text in base64 (RFC 4648), with or without its padding.
-fn base64(text: &[u8]) -> Option<Vec<u8>> {
-    let end = text
-        .iter()
-        .rposition(|byte| *byte != b'=')
-        .map_or(0, |at| at + 1);
-    let (mut bytes, mut held, mut bits) = (Vec::new(), 0_u32, 0);
-    for byte in &text[..end] {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        held = (held << 6 | u32::from(digit)) & 0xfff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-        }
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        for (text, bytes) in [
-            ("", ""),
-            ("Zg==", "f"),
-            ("Zm8=", "fo"),
-            ("Zm9v", "foo"),
-            ("Zm9vYmFy", "foobar"),
-            ("Zm9vYg", "foob"),
-        ] {
-            assert_eq!(base64(text.as_bytes()).unwrap(), bytes.as_bytes(), "{text}");
-        }
-        let all: Vec<u8> = (0..=255).collect();
-        let text = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0BBQkNERUZHSElKS0xNTk9QUVJTVFVWV1hZWltcXV5fYGFiY2RlZmdoaWprbG1ub3BxcnN0dXZ3eHl6e3x9fn+AgYKDhIWGh4iJiouMjY6PkJGSk5SVlpeYmZqbnJ2en6ChoqOkpaanqKmqq6ytrq+wsbKztLW2t7i5uru8vb6/wMHCw8TFxsfIycrLzM3Oz9DR0tPU1dbX2Nna29zd3t/g4eLj5OXm5+jp6uvs7e7v8PHy8/T19vf4+fr7/P3+/w==";
-        assert_eq!(base64(text.as_bytes()).unwrap(), all);
-        assert_eq!(base64(b"Zm 9v"), None);
-    }
 
     #[test]
     fn a_name_ends_at_the_first_colon() {
@@ -214,9 +221,7 @@ mod tests {
     #[test]
     fn a_request_is_an_array_of_bulk_strings() {
         let bytes = request(&[b"AUTH", b"", b"a\r\nb"]);
-        assert_eq!(
-            &bytes[..],
-            b"*3\r\n$4\r\nAUTH\r\n$0\r\n\r\n$4\r\na\r\nb\r\n"
-        );
+        let expected = b"*3\r\n$4\r\nAUTH\r\n$0\r\n\r\n$4\r\na\r\nb\r\n";
+        assert_eq!(&bytes[..], expected);
     }
 }
