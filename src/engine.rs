@@ -298,6 +298,7 @@ impl Engine {
         let began = shared.clock.now();
         let sweep = shared.store.sweep(sweep, budget, began);
         shared.store.records.sweep(began);
+        shared.store.settle_counts(began);
         let ended = shared.clock.now();
         if ended.since(began) >= shared.settings.latency_threshold_ns() {
             let took_ms = ended.since(began) / MILLISECOND;

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod events;
 pub mod exposition;
 pub mod glob;
+pub mod hot;
 pub mod logging;
 pub mod mailbox;
 pub mod memory;

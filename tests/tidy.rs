@@ -18,7 +18,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("plain", &["core"]),
     ("script", &["core", "plain"]),
-    ("store", &["core", "plain"]),
+    ("hot", &["core"]),
+    ("store", &["core", "hot", "plain"]),
     ("waiting", &["core", "store"]),
     ("password", &[]),
     ("settings", &["core", "password"]),
@@ -43,6 +44,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "core",
             "events",
             "glob",
+            "hot",
             "memory",
             "metrics",
             "persistence",
@@ -90,7 +92,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "page",
         &[
-            "acl", "base64", "command", "core", "engine", "memory", "metrics", "store",
+            "acl", "base64", "command", "core", "engine", "hot", "memory", "metrics", "store",
         ],
     ),
     ("pem", &[]),

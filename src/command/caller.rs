@@ -13,11 +13,12 @@ use crate::core::joint::{Ask, Joint};
 use crate::core::leases::LeasesLimit;
 use crate::core::timeline::Slot;
 use crate::core::units::{Span, Timestamp, Wait};
+use crate::hot::Told;
 use crate::metrics::Tally;
 use crate::protocol::{Arguments, Protocol, Reply};
 use crate::store::{Answer, Home, Key, Ticket};
 use crate::waiting::{Ending, Turn};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -34,12 +35,22 @@ pub struct Caller {
     request: u64,
     asked: Asked,
     /// Its answer, once it has one.
-    /// The policies that its rules are under.
-    policies: Box<[Box<[u8]>]>,
     answer: Vec<u8>,
     went: bool,
-    /// How long, once it went.
-    waited: Span,
+    /// What it was told at which of its keys; nothing if it ends with an error.
+    told: SmallVec<[AtKey; 1]>,
+    /// The policies of its rules, if any is under one.
+    policies: Box<[Option<Box<[u8]>>]>,
+    /// When its wait ended.
+    ended: Timestamp,
+}
+
+/// What a caller was told at one of its keys.
+struct AtKey {
+    /// Which of its rules.
+    rule: usize,
+    key: Key,
+    told: Told,
 }
 
 /// What a caller asked for.
@@ -80,17 +91,22 @@ impl Caller {
             id: id.map(Box::from),
             request: replay::fingerprint(arguments),
             asked,
-            policies: Box::default(),
             answer: Vec::new(),
             went: false,
-            waited: Span::ZERO,
+            told: SmallVec::new(),
+            policies: Box::default(),
+            ended: context.now,
         }
     }
 
-    /// The caller, whose request names these policies.
-    pub fn under<'p>(self, policies: impl Iterator<Item = &'p [u8]>) -> Self {
-        let policies = policies.map(Box::from).collect();
-        Self { policies, ..self }
+    /// The caller, whose rules are under these policies.
+    pub fn under<'p>(self, policies: impl Iterator<Item = Option<&'p [u8]>> + Clone) -> Self {
+        let any = policies.clone().any(|policy| policy.is_some());
+        let policies = policies.filter(|_| any);
+        Self {
+            policies: policies.map(|policy| policy.map(Box::from)).collect(),
+            ..self
+        }
     }
 
     /// The id of its request, and where that belongs.
@@ -116,20 +132,27 @@ impl Caller {
         Ok(self)
     }
 
-    /// Its answer, and what it counts.
-    pub fn into_answer(self, tally: &mut Tally) -> Vec<u8> {
+    /// Its answer. What it was told is counted; not under the lock of a key.
+    pub fn into_answer(self, shared: &Shared, tally: &mut Tally) -> Vec<u8> {
         // A grant changes its keys, and no command counts it.
         tally.writes += u64::from(self.went);
-        let waited = Wait::from_ns(u128::from(self.waited.as_ns()));
-        counted::decision(tally, self.went.then_some(waited));
+        if let Some(first) = self.told.first() {
+            counted::decision(tally, first.told);
+        }
+        for AtKey { rule, key, told } in &self.told {
+            let policy = self.policies.get(*rule).and_then(Option::as_deref);
+            let key = key.as_bytes();
+            shared.store.count(self.database, key, *told, self.ended);
+            counted::in_groups(shared, key, policy, *told);
+        }
         self.answer
     }
 
-    /// Sends its answer.
-    pub fn deliver(self, tally: &mut Tally) {
+    /// Sends its answer, as [`Self::into_answer`].
+    pub fn deliver(self, shared: &Shared, tally: &mut Tally) {
         let client = self.client.clone();
         client.waits_at.store(0, Relaxed);
-        client.answer(self.into_answer(tally));
+        client.answer(self.into_answer(shared, tally));
     }
 
     /// Sends an error: its wait ends, and nothing is spent.
@@ -139,25 +162,43 @@ impl Caller {
     }
 
     /// Its wait ends: finds its answer. False if it must not be booked.
-    pub fn turn(&mut self, shared: &Shared, turn: Turn<'_>) -> bool {
-        let (at, keys) = (turn.at, turn.keys);
+    pub fn turn(&mut self, shared: &Shared, mut turn: Turn<'_>) -> bool {
+        self.ended = turn.at;
+        self.told = self.told(&mut turn);
         match self.answer_to(shared, turn) {
             Ok(answer) => self.answer = answer,
-            Err(error) => self.answer = error_reply(&error),
+            Err(error) => {
+                self.answer = error_reply(&error);
+                self.told.clear();
+            }
         }
-        self.waited = Span::from_ns(at.since(self.arrived)).unwrap_or(Span::MAX);
-        self.count(shared, keys);
         self.went
     }
 
-    /// Counts a grant at all its keys and policies; a denial at the first, since which one it was is not known.
-    fn count(&self, shared: &Shared, keys: &[&[u8]]) {
-        let (counted_max, metrics) = (if self.went { usize::MAX } else { 1 }, &shared.metrics);
-        for key in keys.iter().take(counted_max) {
-            metrics.by_prefix.count(key, self.went);
-        }
-        for policy in self.policies.iter().take(counted_max) {
-            metrics.by_policy.count(policy, self.went);
+    /// What it is told: that it goes at all its keys, that it does not at the one that lets it go last.
+    fn told(&self, turn: &mut Turn<'_>) -> SmallVec<[AtKey; 1]> {
+        let at_key = |rule: usize, key: &[u8], told| AtKey {
+            rule,
+            key: Key::new(key),
+            told,
+        };
+        match turn.ending {
+            Ending::Goes { .. } => {
+                let waited = Wait::from_ns(u128::from(turn.at.since(self.arrived)));
+                let told = Told::Granted {
+                    wait_ms: counted::ms(waited),
+                    paused: false,
+                };
+                let keys = turn.keys.iter().enumerate();
+                keys.map(|(rule, key)| at_key(rule, key, told)).collect()
+            }
+            Ending::Refused(_) => SmallVec::new(),
+            Ending::Late { .. } => {
+                let last = last_to_go(turn).unwrap_or(0);
+                let paused = !turn.seen[last].paused(turn.at).is_zero();
+                let told = Told::Denied { paused };
+                smallvec![at_key(last, turn.keys[last], told)]
+            }
         }
     }
 
@@ -317,6 +358,24 @@ impl Caller {
         write(&mut Reply::new(&mut bytes, self.protocol));
         bytes
     }
+}
+
+/// Which of several keys could go last by itself; `None` if there is only one, or that cannot be told.
+fn last_to_go(turn: &mut Turn<'_>) -> Option<usize> {
+    if turn.keys.len() == 1 {
+        return None;
+    }
+    let joint = Joint::new(&mut *turn.seen, turn.asks, turn.at, usize::MAX).ok()?;
+    let earliest = joint.earliest_from(0);
+    let mut limits = earliest.iter().copied();
+    let mut last: Option<(Earliest, usize)> = None;
+    for (at, ask) in turn.asks.iter().enumerate() {
+        let own = limits.by_ref().take(ask.limits.len()).max()?;
+        if last.is_none_or(|(latest, _)| own > latest) {
+            last = Some((own, at));
+        }
+    }
+    last.map(|(_, at)| at)
 }
 
 /// The limit of leases among all that is asked.

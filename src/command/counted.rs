@@ -1,52 +1,118 @@
-//! What is counted of a decision: that there was one, how long its caller waits, under which policy it was made, and on
-//! a key of which prefix.
+//! What is counted of a decision: that there was one, how long its caller waits, at which keys and under which policies.
 
-use super::context::Shared;
+use super::context::{Context, Shared};
 use super::outcome::Outcome;
 use super::rules::Call;
 use crate::core::decision::Earliest;
 use crate::core::units::Wait;
-use crate::metrics::Tally;
+use crate::hot::Told;
+use crate::metrics::{Tally, Verdict};
+use crate::store::Value;
 
-/// Counts a decision on one key, under no policy: a grant with its wait, or a denial.
-pub fn one(shared: &Shared, tally: &mut Tally, key: &[u8], granted: Option<Wait>) {
-    decision(tally, granted);
-    shared.metrics.by_prefix.count(key, granted.is_some());
+/// Counts the decision on one key.
+pub fn one(context: &mut Context<'_>, key: &[u8], told: Told) {
+    decision(context.tally, told);
+    at_key(context, key, None, told);
 }
 
-/// Counts the decision of a call: a grant at all its rules, a denial at the one that binds.
-pub fn call(shared: &Shared, tally: &mut Tally, call: &Call<'_>, outcome: &Outcome) {
-    let wait = match outcome.earliest {
-        Earliest::After(wait) if outcome.granted => Some(wait),
-        _ => None,
+/// Counts the decision of a call: a grant at all its keys, a denial at the one that binds. Of a grant for later only the
+/// key makes the caller wait that could go last.
+pub fn call(context: &mut Context<'_>, call: &Call<'_>, outcome: &Outcome) {
+    let is_paused = |rule| {
+        let mut rows = outcome.rows.iter();
+        rows.any(|row| row.rule == rule && row.paused)
     };
-    decision(tally, wait);
-    let rules = match outcome.granted {
-        true => &call.rules[..],
-        false => std::slice::from_ref(&call.rules[outcome.bound().rule]),
+    if !outcome.granted {
+        let rule = outcome.bound().rule;
+        let paused = is_paused(rule);
+        let told = match call.options.shadow {
+            true => Told::Shadowed { paused },
+            false => Told::Denied { paused },
+        };
+        decision(context.tally, told);
+        return at_key(context, call.rules[rule].key, call.rules[rule].policy, told);
+    }
+    let wait_ms = match outcome.earliest {
+        Earliest::After(wait) => ms(wait),
+        Earliest::Never => 0,
     };
-    for rule in rules {
-        at_rule(shared, rule.key, rule.policy, outcome.granted);
+    let slowest = match wait_ms {
+        0 => None,
+        _ => outcome.last_to_go(),
+    };
+    let paused = slowest.is_some_and(is_paused);
+    decision(context.tally, Told::Granted { wait_ms, paused });
+    for (rule, asked) in call.rules.iter().enumerate() {
+        let told = match slowest == Some(rule) {
+            true => Told::Granted { wait_ms, paused },
+            false => Told::AT_ONCE,
+        };
+        at_key(context, asked.key, asked.policy, told);
     }
 }
 
-/// Counts at one rule what was decided.
-pub fn at_rule(shared: &Shared, key: &[u8], policy: Option<&[u8]>, granted: bool) {
-    shared.metrics.by_prefix.count(key, granted);
-    if let Some(policy) = policy {
-        shared.metrics.by_policy.count(policy, granted);
+/// Counts a call that has begun to wait at those of its keys that are paused.
+pub fn waits(context: &mut Context<'_>, keys: &[&[u8]]) {
+    let (database, now) = (context.connection.database, context.now);
+    let store = &context.shared.store;
+    let is_paused = |key: &[u8]| {
+        store.read(database, key, now, |value| match value {
+            Some(Value::Limit(entry)) => !entry.paused(now).is_zero(),
+            _ => false,
+        })
+    };
+    let mut any = false;
+    for key in keys.iter().filter(|key| is_paused(key)) {
+        at_key(context, key, None, Told::PutOff);
+        any = true;
     }
+    context.tally.paused += u64::from(any);
 }
 
-/// Counts a grant with its wait, or a denial.
-pub fn decision(tally: &mut Tally, granted: Option<Wait>) {
-    match granted {
-        None => tally.denied += 1,
-        Some(wait) => {
+/// Counts a decision, but not its keys.
+pub fn decision(tally: &mut Tally, told: Told) {
+    let paused = match told {
+        Told::Granted { wait_ms, paused } => {
             tally.granted += 1;
-            if !wait.is_zero() {
-                tally.waits(wait.ceil_ms().unsigned_abs());
+            if wait_ms > 0 {
+                tally.waits(wait_ms);
             }
+            paused
         }
+        Told::Denied { paused } => {
+            tally.denied += 1;
+            paused
+        }
+        Told::Shadowed { paused } => {
+            tally.shadow_limited += 1;
+            paused
+        }
+        Told::PutOff => true,
+    };
+    tally.paused += u64::from(paused);
+}
+
+/// A wait as it is counted: milliseconds, rounded up.
+pub fn ms(wait: Wait) -> u64 {
+    wait.ceil_ms().unsigned_abs()
+}
+
+/// Counts what a call was told at one of its keys, by how that begins and by the policy of its limits there.
+pub fn in_groups(shared: &Shared, key: &[u8], policy: Option<&[u8]>, told: Told) {
+    let verdict = match told {
+        Told::Granted { .. } => Verdict::Granted,
+        Told::Denied { .. } => Verdict::Denied,
+        Told::Shadowed { .. } => Verdict::Shadowed,
+        Told::PutOff => return,
+    };
+    shared.metrics.by_prefix.count(key, verdict);
+    if let Some(policy) = policy {
+        shared.metrics.by_policy.count(policy, verdict);
     }
+}
+
+fn at_key(context: &Context<'_>, key: &[u8], policy: Option<&[u8]>, told: Told) {
+    let (store, database) = (&context.shared.store, context.connection.database);
+    store.count(database, key, told, context.now);
+    in_groups(context.shared, key, policy, told);
 }

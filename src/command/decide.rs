@@ -70,7 +70,7 @@ pub fn decide_unless_waited(
 /// Counts what was decided.
 pub fn count(context: &mut Context<'_>, call: &Call<'_>, mode: Mode, outcome: &Outcome) {
     if mode != Mode::Peek {
-        counted::call(context.shared, context.tally, call, outcome);
+        counted::call(context, call, outcome);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::core::bucket::Bucket;
 use crate::core::limit::{BucketLimit, Limit};
 use crate::core::lone::Verdict;
 use crate::core::units::Span;
+use crate::hot::Told;
 use crate::protocol::Arguments;
 use crate::store::KEY_BYTES_MAX;
 use smallvec::SmallVec;
@@ -31,13 +32,26 @@ pub fn decide<R>(
     }
     let (database, now) = (context.connection.database, context.now);
     let store = &context.shared.store;
-    let (granted, result) = store.with_bucket(database, key, limit, now, |bucket| {
+    let (told, result) = store.with_bucket(database, key, limit, now, |bucket| {
         let verdict = bucket.decide_alone(limit, cost, now, max_wait)?;
-        let granted = verdict.granted.then_some(verdict.wait);
-        Some((granted, f(verdict, bucket)))
+        let told = told(verdict);
+        Some((told, (told, f(verdict, bucket))))
     })?;
-    counted::one(context.shared, context.tally, key, granted);
+    counted::decision(context.tally, told);
+    counted::in_groups(context.shared, key, None, told);
     Some(result)
+}
+
+/// What is counted of a verdict. A key that is paused is none of those that are decided here.
+fn told(verdict: Verdict) -> Told {
+    match verdict.granted {
+        false => Told::Denied { paused: false },
+        true if verdict.wait.is_zero() => Told::AT_ONCE,
+        true => Told::Granted {
+            wait_ms: counted::ms(verdict.wait),
+            paused: false,
+        },
+    }
 }
 
 /// What a call as `VERB key capacity rate`, with `max_wait` behind it if the verb waits, asks for, if it is such and can be

@@ -76,6 +76,13 @@ impl Outcome {
         &self.rows[self.binding]
     }
 
+    /// The rule that could go last by itself; the first of several.
+    pub fn last_to_go(&self) -> Option<usize> {
+        // Of equals the last is taken, so from behind.
+        let last = self.rows.iter().rev().max_by_key(|row| row.earliest);
+        last.map(|row| row.rule)
+    }
+
     /// `retry_after_ms`: -1 when granted, -2 when it can never be.
     pub fn retry_after_ms(&self) -> i64 {
         if self.granted {
@@ -111,8 +118,12 @@ impl Outcome {
     /// Writes the reply that `INFO` asks for.
     pub fn write_info(&self, reply: &mut Reply<'_>, call: &Call<'_>) {
         let (bound, rules) = (self.bound(), &call.rules);
-        reply.map(if call.leases.is_some() { 10 } else { 9 });
-        number(reply, "granted", i64::from(self.granted));
+        let shadow = call.options.shadow;
+        reply.map(9 + usize::from(call.leases.is_some()) + usize::from(shadow));
+        number(reply, "granted", i64::from(self.granted || shadow));
+        if shadow {
+            number(reply, "shadow_limited", i64::from(!self.granted));
+        }
         number(reply, "wait_ms", milliseconds(self.earliest));
         number(reply, "retry_after_ms", self.retry_after_ms());
         number(reply, "remaining", bound.remaining as i64);

@@ -80,6 +80,8 @@ pub struct Options<'a> {
     pub priority: u8,
     /// With whom it takes turns, of those who wait.
     pub group: &'a [u8],
+    /// It is let go whatever is decided.
+    pub shadow: bool,
 }
 
 /// What the verbs differ in.
@@ -91,6 +93,8 @@ pub struct Grammar {
     pub spends: bool,
     /// `PRIORITY` and `GROUP` may stand behind the rules.
     pub queues: bool,
+    /// `SHADOW` may stand behind the rules.
+    pub shadows: bool,
 }
 
 /// `RL.RESERVE`.
@@ -98,6 +102,7 @@ pub const RESERVE: Grammar = Grammar {
     waits: true,
     spends: true,
     queues: false,
+    shadows: false,
 };
 /// `RL.ACQUIRE`.
 pub const ACQUIRE: Grammar = Grammar {
@@ -109,12 +114,14 @@ pub const TAKE: Grammar = Grammar {
     waits: false,
     spends: true,
     queues: false,
+    shadows: true,
 };
 /// `RL.PEEK`.
 pub const PEEK: Grammar = Grammar {
     waits: false,
     spends: false,
     queues: false,
+    shadows: false,
 };
 
 impl<'a> Call<'a> {
@@ -175,6 +182,7 @@ impl Default for Options<'_> {
             id: None,
             priority: PRIORITY_UNLESS_GIVEN,
             group: b"",
+            shadow: false,
         }
     }
 }
@@ -185,6 +193,9 @@ impl<'a> Options<'a> {
         let (mut ticket, mut id, mut priority, mut group) = (false, false, false, false);
         loop {
             if cursor.option("INFO", &mut options.info)? {
+                continue;
+            }
+            if grammar.shadows && cursor.option("SHADOW", &mut options.shadow)? {
                 continue;
             }
             if grammar.spends && cursor.option("TICKET", &mut ticket)? {
@@ -380,6 +391,8 @@ pub const MORE_RULES: Argument = Argument::new(
 .token("AND")
 .optional()
 .multiple();
+/// `[SHADOW]`, for the documentation.
+pub const SHADOW: Argument = Argument::flag("shadow", "SHADOW");
 /// `[INFO]`, for the documentation.
 pub const INFO: Argument = Argument::flag("info", "INFO");
 /// `[TICKET [ttl]]`, for the documentation.

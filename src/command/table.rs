@@ -7,7 +7,7 @@ use super::keys::{delete, exists, expire, flush, object, rename, scan, ttl};
 use super::pubsub::{inspect, publish, subscribe};
 use super::ratelimit::{
     acquire, charge, dialects, leases, pause, peek, policy, refund, reserve, resume, take, tickets,
-    usage,
+    top, usage,
 };
 use super::scripting::{eval, script};
 use super::server::{
@@ -30,6 +30,8 @@ pub static COMMANDS: &[&Spec] = &[
     &pause::SPEC,
     &resume::SPEC,
     &usage::SPEC,
+    &top::TOP,
+    &top::HISTORY,
     &refund::SPEC,
     &charge::SPEC,
     &tickets::CONFIRM,

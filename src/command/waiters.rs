@@ -117,7 +117,7 @@ impl Waiters {
         let mut tally = Tally::default();
         ended
             .into_iter()
-            .for_each(|caller| caller.deliver(&mut tally));
+            .for_each(|caller| caller.deliver(shared, &mut tally));
         shared.metrics.add(&tally);
         result
     }
@@ -216,7 +216,7 @@ impl Waiters {
                 // Others may have gone before it; they are answered like those whose wait ends at any time.
                 let own = desk.waiting.take_ended_if(|caller| caller.is_of(client));
                 let mut tally = Tally::default();
-                let answer = own.map(|own| own.into_answer(&mut tally));
+                let answer = own.map(|own| own.into_answer(shared, &mut tally));
                 shared.metrics.add(&tally);
                 return Ok(Arrival::Answered(answer.unwrap_or_default()));
             };

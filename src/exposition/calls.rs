@@ -13,6 +13,11 @@ pub(super) fn write(writer: &mut Writer<'_>, shared: &Shared, _: Timestamp) -> f
     let help = "Calls granted, at once or at a slot ahead";
     writer.counter("tollgate_granted", None, help, granted)?;
     writer.counter("tollgate_denied", None, "Calls denied", denied)?;
+    let help = "Calls let go that would have been denied: those with SHADOW";
+    let shadow_limited = totals.shadow_limited;
+    writer.counter("tollgate_shadow_limited", None, help, shadow_limited)?;
+    let help = "Calls denied, or put off, since a key was paused";
+    writer.counter("tollgate_held_by_pause", None, help, totals.paused)?;
     let help = "How long those waited whose calls were granted, as they were told or on the server";
     writer.durations("tollgate_wait", help, &waits(&metrics.waits()))?;
     by_group(writer, "policy", &metrics.by_policy.totals())?;
@@ -31,7 +36,7 @@ pub(super) fn write(writer: &mut Writer<'_>, shared: &Shared, _: Timestamp) -> f
     writer.gauge("tollgate_waited_keys", None, help, waiters.keys())
 }
 
-/// Grants and denials of groups of calls; a `policy` that has no series of its own counts as `other`.
+/// What was decided in groups of calls; a `policy` that has no series of its own counts as `other`.
 fn by_group(writer: &mut Writer<'_>, group: &str, totals: &[GroupTotal]) -> fmt::Result {
     let rows =
         |of: fn(&GroupTotal) -> u64| totals.iter().map(move |total| (&total.name, of(total)));
@@ -40,7 +45,10 @@ fn by_group(writer: &mut Writer<'_>, group: &str, totals: &[GroupTotal]) -> fmt:
     writer.counters(&name, &help, group, rows(|total| total.granted))?;
     let name = format!("tollgate_{group}_denied");
     let help = format!("Calls denied, by {group}");
-    writer.counters(&name, &help, group, rows(|total| total.denied))
+    writer.counters(&name, &help, group, rows(|total| total.denied))?;
+    let name = format!("tollgate_{group}_shadow_limited");
+    let help = format!("Calls let go that would have been denied, by {group}");
+    writer.counters(&name, &help, group, rows(|total| total.shadowed))
 }
 
 fn waits(totals: &WaitTotals) -> Histogram {

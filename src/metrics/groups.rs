@@ -1,4 +1,4 @@
-//! Grants and denials of calls that have something in common: a policy, or how their keys begin.
+//! What was decided of calls that have something in common: a policy, or how their keys begin.
 
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
@@ -12,16 +12,32 @@ pub const PREFIXES_MAX: usize = 64;
 /// Longest prefix, in bytes: a name, not a value.
 pub const PREFIX_BYTES_MAX: usize = 128;
 
+/// What a call was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It may go, now or later.
+    Granted,
+    /// It may not.
+    Denied,
+    /// It may go, and would not if the limit were in force.
+    Shadowed,
+}
+
 /// What was decided in one group.
 #[derive(Default)]
 struct Count {
     granted: AtomicU64,
     denied: AtomicU64,
+    shadowed: AtomicU64,
 }
 
 impl Count {
-    fn add(&self, granted: bool) {
-        let count = if granted { &self.granted } else { &self.denied };
+    fn add(&self, verdict: Verdict) {
+        let count = match verdict {
+            Verdict::Granted => &self.granted,
+            Verdict::Denied => &self.denied,
+            Verdict::Shadowed => &self.shadowed,
+        };
         count.fetch_add(1, Relaxed);
     }
 
@@ -30,12 +46,14 @@ impl Count {
             name,
             granted: self.granted.load(Relaxed),
             denied: self.denied.load(Relaxed),
+            shadowed: self.shadowed.load(Relaxed),
         }
     }
 
     fn reset(&self) {
         self.granted.store(0, Relaxed);
         self.denied.store(0, Relaxed);
+        self.shadowed.store(0, Relaxed);
     }
 }
 
@@ -48,6 +66,8 @@ pub struct GroupTotal {
     pub granted: u64,
     /// Calls denied.
     pub denied: u64,
+    /// Calls let go that would have been denied.
+    pub shadowed: u64,
 }
 
 /// Counts by how keys begin.
@@ -63,10 +83,10 @@ impl Prefixes {
     }
 
     /// Counts a decision on a key; next to nothing if there is no prefix.
-    pub fn count(&self, key: &[u8], granted: bool) {
+    pub fn count(&self, key: &[u8], verdict: Verdict) {
         let mut rows = self.0.iter();
         if let Some((_, count)) = rows.find(|(prefix, _)| key.starts_with(prefix.as_bytes())) {
-            count.add(granted);
+            count.add(verdict);
         }
     }
 
@@ -95,15 +115,15 @@ pub struct ByPolicy {
 
 impl ByPolicy {
     /// Counts a decision under a policy that there is.
-    pub fn count(&self, policy: &[u8], granted: bool) {
+    pub fn count(&self, policy: &[u8], verdict: Verdict) {
         if let Some(count) = self.named.read().get(policy) {
-            return count.add(granted);
+            return count.add(verdict);
         }
         let mut named = self.named.write();
         if named.len() < POLICIES_COUNTED_MAX || named.contains_key(policy) {
-            named.entry(policy.into()).or_default().add(granted);
+            named.entry(policy.into()).or_default().add(verdict);
         } else {
-            self.others.add(granted);
+            self.others.add(verdict);
         }
     }
 
@@ -113,11 +133,12 @@ impl ByPolicy {
         let rows = named.iter();
         let mut totals: Vec<_> = rows.map(|(name, count)| count.total(shown(name))).collect();
         let others = self.others.total("other".to_owned());
-        if others.granted + others.denied > 0 {
+        if others.granted + others.denied + others.shadowed > 0 {
             match totals.iter_mut().find(|total| total.name == others.name) {
                 Some(total) => {
                     total.granted += others.granted;
                     total.denied += others.denied;
+                    total.shadowed += others.shadowed;
                 }
                 None => totals.push(others),
             }
@@ -153,13 +174,14 @@ mod tests {
     #[test]
     fn a_key_counts_under_the_longest_prefix() {
         let prefixes = Prefixes::new(vec!["a:".to_owned(), "a:b:".to_owned(), "c".to_owned()]);
-        for (key, granted) in [
-            ("a:1", true),
-            ("a:b:1", true),
-            ("a:b:1", false),
-            ("b", true),
+        for (key, verdict) in [
+            ("a:1", Verdict::Granted),
+            ("a:b:1", Verdict::Granted),
+            ("a:b:1", Verdict::Denied),
+            ("a:b:1", Verdict::Shadowed),
+            ("b", Verdict::Granted),
         ] {
-            prefixes.count(key.as_bytes(), granted);
+            prefixes.count(key.as_bytes(), verdict);
         }
         let expected = [("a:", 1, 0), ("a:b:", 1, 1), ("c", 0, 0)];
         assert_eq!(told(&prefixes.totals()), expected);
@@ -171,9 +193,10 @@ mod tests {
     fn no_more_policies_than_have_room_have_a_name() {
         let policies = ByPolicy::default();
         for number in 0..1_000 {
-            policies.count(format!("p{number}").as_bytes(), number % 2 == 0);
+            let verdict = [Verdict::Granted, Verdict::Denied][number % 2];
+            policies.count(format!("p{number}").as_bytes(), verdict);
         }
-        policies.count(b"p7", true);
+        policies.count(b"p7", Verdict::Granted);
         let totals = policies.totals();
         assert_eq!(totals.len(), POLICIES_COUNTED_MAX + 1);
         assert_eq!(told(&totals[POLICIES_COUNTED_MAX..]), [("other", 450, 450)]);
@@ -199,9 +222,9 @@ mod tests {
     #[test]
     fn a_policy_called_other_shares_its_line() {
         let policies = ByPolicy::default();
-        policies.count(b"other", true);
+        policies.count(b"other", Verdict::Granted);
         for number in 0..POLICIES_COUNTED_MAX {
-            policies.count(format!("p{number}").as_bytes(), false);
+            policies.count(format!("p{number}").as_bytes(), Verdict::Denied);
         }
         let totals = policies.totals();
         assert_eq!(totals.len(), POLICIES_COUNTED_MAX);

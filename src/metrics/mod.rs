@@ -21,7 +21,7 @@ use waits::{Waited, Waits};
 
 pub use commands::CommandTotals;
 pub use durations::Spread;
-pub use groups::{GroupTotal, PREFIX_BYTES_MAX, PREFIXES_MAX};
+pub use groups::{GroupTotal, PREFIX_BYTES_MAX, PREFIXES_MAX, Verdict};
 pub use latency::{Latency, Sample, Series};
 pub use slowlog::{SlowEntry, SlowLog, cut};
 pub use waits::{WAIT_BOUNDS_MS, WaitTotals};
@@ -41,6 +41,10 @@ pub struct Tally {
     /// Requests denied.
     pub denied: u64,
     waited: Waited,
+    /// Requests let go that would have been denied: those with `SHADOW`.
+    pub shadow_limited: u64,
+    /// Requests denied, or put off, since a key was paused.
+    pub paused: u64,
     stretch: Stretch,
     runs: SmallVec<[Run; 8]>,
     codes: SmallVec<[(Code, u64); 1]>,
@@ -117,6 +121,8 @@ pub struct Metrics {
     errors: AtomicU64,
     granted: AtomicU64,
     denied: AtomicU64,
+    shadow_limited: AtomicU64,
+    paused: AtomicU64,
     connections: AtomicU64,
     rejected_connections: AtomicU64,
     overruns: AtomicU64,
@@ -153,6 +159,10 @@ pub struct Totals {
     pub granted: u64,
     /// Requests denied.
     pub denied: u64,
+    /// Requests let go that would have been denied.
+    pub shadow_limited: u64,
+    /// Requests denied, or put off, since a key was paused.
+    pub paused: u64,
     /// Connections accepted.
     pub connections: u64,
     /// Connections refused because there were too many.
@@ -198,6 +208,8 @@ impl Metrics {
         add(&self.granted, tally.granted);
         add(&self.denied, tally.denied);
         self.waits.add(&tally.waited);
+        add(&self.shadow_limited, tally.shadow_limited);
+        add(&self.paused, tally.paused);
         tally.runs.iter().for_each(|run| self.by_command.add(run));
         tally
             .codes
@@ -267,6 +279,8 @@ impl Metrics {
             errors: self.errors.load(Relaxed),
             granted: self.granted.load(Relaxed),
             denied: self.denied.load(Relaxed),
+            shadow_limited: self.shadow_limited.load(Relaxed),
+            paused: self.paused.load(Relaxed),
             connections: self.connections.load(Relaxed),
             rejected_connections: self.rejected_connections.load(Relaxed),
             overruns: self.overruns.load(Relaxed),
@@ -302,6 +316,8 @@ impl Metrics {
             &self.errors,
             &self.granted,
             &self.denied,
+            &self.shadow_limited,
+            &self.paused,
             &self.connections,
             &self.rejected_connections,
             &self.overruns,

@@ -1,5 +1,6 @@
 //! The page that shows what goes on, and what it is told: all of it as values and texts, without sockets.
 
+mod hot;
 mod keys;
 mod name;
 mod past;

@@ -1,5 +1,6 @@
 //! What the page is told every second.
 
+use super::hot::hot;
 use super::keys::{Viewer, view};
 use super::past::Second;
 use crate::command::context::Shared;
@@ -31,6 +32,7 @@ pub fn state(viewer: &mut Viewer<'_>, may_act: bool) -> Value {
         "waiting": shared.waiters.len(),
         "waited_keys": shared.waiters.keys(),
         "waited": waited(viewer),
+        "hot": hot(viewer, now),
         "leases": shared.store.counts.leases(),
         "lapsed": shared.store.counts.lapsed_leases(),
         "tickets": shared.store.records.counts().0,

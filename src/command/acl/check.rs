@@ -1,13 +1,14 @@
 //! Whether a request may run.
 
 use super::denials;
-use crate::acl::{Acl, Denied, Request, TouchedChannel, TouchedKey, User};
+use crate::acl::{Acl, Denied, Login, Request, TouchedChannel, TouchedKey, User};
 use crate::command::connection::Connection;
 use crate::command::context::{Context, Shared};
 use crate::command::dispatch;
 use crate::command::error::Error;
 use crate::command::spec::{Flags, KeyUse, Spec};
 use crate::protocol::Arguments;
+use smallvec::{SmallVec, smallvec};
 
 /// Checks that the connection's user may make a request. Who may do everything costs one look.
 ///
@@ -85,6 +86,26 @@ pub fn check_again(
 /// Whether a user may make a request that there is.
 pub fn allows(acl: &Acl, user: &User, arguments: Arguments<'_>) -> bool {
     dispatch::named(arguments).is_some_and(|spec| of_user(acl, user, spec, arguments).is_ok())
+}
+
+/// Whether whoever is logged in so may learn by a command of a key that it does not name.
+pub fn may_see(acl: &Acl, login: &mut Login, spec: &'static Spec, key: &[u8]) -> bool {
+    if login.is_unrestricted() {
+        return true;
+    }
+    let key = TouchedKey {
+        at: 0,
+        name: key,
+        touch: KeyUse::READ.touch(),
+    };
+    let request = Request {
+        command: acl.catalogue.id(spec.name),
+        is_free: false,
+        first_argument: None,
+        keys: smallvec![key],
+        channels: SmallVec::new(),
+    };
+    login.user().check(&request).is_ok()
 }
 
 /// Whether a user may make a request.

@@ -2,6 +2,7 @@
 
 use crate::command::connection::Pending;
 use crate::command::context::Context;
+use crate::command::counted;
 use crate::command::decide::{self, Mode};
 use crate::command::error::Error;
 use crate::command::limits::LIMIT;
@@ -54,7 +55,10 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     }
     let wish = wish(context, arguments, &call);
     match context.shared.waiters.arrive(context, wish, arguments)? {
-        Arrival::Waits => context.connection.pending = Some(Pending::Answer),
+        Arrival::Waits => {
+            counted::waits(context, &call.keys());
+            context.connection.pending = Some(Pending::Answer);
+        }
         Arrival::Answered(reply) => context.reply.append(&reply),
         Arrival::Known => return at_once(context, arguments, &call),
     }
@@ -94,7 +98,7 @@ fn wish(context: &Context<'_>, arguments: Arguments<'_>, call: &Call<'_>) -> Wis
     };
     Wish {
         caller: Caller::new(context, arguments, first, options.id, asked)
-            .under(call.rules.iter().filter_map(|rule| rule.policy)),
+            .under(call.rules.iter().map(|rule| rule.policy)),
         database: context.connection.database,
         wants: call.rules.iter().map(want).collect(),
         priority: options.priority,

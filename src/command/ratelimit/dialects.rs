@@ -13,7 +13,8 @@ use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::{Earliest, Standing};
 use crate::core::limit::Limit;
 use crate::core::number::{self, Decimal};
-use crate::core::units::{SECOND, Span, Timestamp, Wait};
+use crate::core::units::{SECOND, Span, Timestamp};
+use crate::hot::Told;
 use crate::protocol::Arguments;
 
 const MAX_BURST: Argument = Argument::integer("max_burst");
@@ -73,6 +74,7 @@ pub const GCRA: Spec = Spec {
 /// What one of the commands found.
 struct Answer {
     allowed: bool,
+    paused: bool,
     capacity: i64,
     earliest: Earliest,
     standing: Standing,
@@ -94,6 +96,7 @@ fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Resul
     }
     let now = context.now;
     let answer = access::decide(&*context, &[key], |keys| {
+        let paused = !keys.seen[0].paused(now).is_zero();
         let mut draft = keys.seen[0].draft(&limit, now)?;
         let earliest = draft.retry_after(0, cost);
         let allowed = earliest.is_now();
@@ -115,14 +118,18 @@ fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Resul
         }
         Ok(Answer {
             allowed,
+            paused,
             capacity: limit.capacity() as i64,
             earliest,
             standing,
         })
     })?;
     if cost > 0 {
-        let at_once = answer.allowed.then_some(Wait::ZERO);
-        counted::one(context.shared, context.tally, key, at_once);
+        let told = match answer {
+            Answer { allowed: true, .. } => Told::AT_ONCE,
+            Answer { paused, .. } => Told::Denied { paused },
+        };
+        counted::one(context, key, told);
     }
     Ok(answer)
 }
@@ -138,6 +145,7 @@ fn take_alone(context: &mut Context<'_>, key: &[u8], limit: &Limit, cost: u64) -
     lone::decide(context, key, limit, cost, Span::ZERO, |verdict, bucket| {
         Answer {
             allowed: verdict.granted,
+            paused: false,
             capacity: limit.capacity() as i64,
             earliest: Earliest::After(verdict.wait),
             standing: bucket.standing(now, Timestamp::ZERO),

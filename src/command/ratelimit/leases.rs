@@ -16,6 +16,7 @@ use crate::core::leases::{Lease, Leases, LeasesLimit, OWNER_BYTES_MAX};
 use crate::core::limit::Limit;
 use crate::core::number;
 use crate::core::units::{Span, Timestamp, Wait};
+use crate::hot::Told;
 use crate::protocol::{Arguments, Reply};
 use crate::store::{Answer, Key, Store};
 use crate::waiting::{self, Holder, Want, Wish};
@@ -115,6 +116,12 @@ struct Granted {
     binds: bool,
 }
 
+/// A lease that was not granted: all are held, or the key is paused.
+#[derive(Clone, Copy)]
+struct Held {
+    paused: bool,
+}
+
 /// A call of `RL.LEASE`.
 struct Request<'a> {
     arguments: Arguments<'a>,
@@ -153,8 +160,8 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
     if waits {
         let granted =
             access::decide_unless_waited(context, &[key], |keys| request.take(keys, store))?;
-        if let Some(Some(granted)) = granted {
-            reply(context, key, Some(&granted));
+        if let Some(Ok(granted)) = granted {
+            reply(context, key, Ok(&granted));
             return Ok(());
         }
         if request.is_full {
@@ -162,6 +169,7 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
         }
         match (context.shared.waiters).arrive(context, request.wish(context), arguments)? {
             Arrival::Waits => {
+                counted::waits(context, &[key]);
                 context.connection.pending = Some(Pending::Answer);
                 return Ok(());
             }
@@ -174,14 +182,17 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
         }
     }
     let granted = access::decide(&*context, &[key], |keys| request.take(keys, store))?;
-    reply(context, key, granted.as_ref());
+    reply(context, key, granted.as_ref().map_err(|held| *held));
     Ok(())
 }
 
-fn reply(context: &mut Context<'_>, key: &[u8], granted: Option<&Granted>) {
-    let at_once = granted.map(|_| Wait::ZERO);
-    counted::one(context.shared, context.tally, key, at_once);
-    let Some(granted) = granted else {
+fn reply(context: &mut Context<'_>, key: &[u8], granted: Result<&Granted, Held>) {
+    let told = match granted {
+        Ok(_) => Told::AT_ONCE,
+        Err(Held { paused }) => Told::Denied { paused },
+    };
+    counted::one(context, key, told);
+    let Ok(granted) = granted else {
         context.reply.null();
         return;
     };
@@ -199,18 +210,19 @@ impl Request<'_> {
         &self,
         mut keys: waiting::Keys<'_, '_>,
         store: &Store,
-    ) -> Result<Option<Granted>, Error> {
+    ) -> Result<Result<Granted, Held>, Error> {
         let (database, key, now) = (self.database, self.key, self.now);
         if let Some(id) = self.options.id
             && let Some(Answer::Number(number)) =
                 replay::recall(store, database, key, id, self.arguments, now)?
         {
-            return Ok(Some(again(keys.kept()[0], number, self.bound_to, now)));
+            return Ok(Ok(again(keys.kept()[0], number, self.bound_to, now)));
         }
         let limit = Limit::Leases(self.limit);
+        let paused = !keys.seen[0].paused(now).is_zero();
         let mut draft = keys.seen[0].draft(&limit, now)?;
         if !draft.earliest(1).is_now() {
-            return Ok(None);
+            return Ok(Err(Held { paused }));
         }
         if self.is_full {
             return Err(Error::OUT_OF_MEMORY);
@@ -239,7 +251,7 @@ impl Request<'_> {
             );
             replay::keep(store, database, key, id, request, answer, now);
         }
-        Ok(Some(granted))
+        Ok(Ok(granted))
     }
 
     /// What it waits for.

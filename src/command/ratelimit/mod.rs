@@ -12,4 +12,5 @@ pub mod reserve;
 pub mod resume;
 pub mod take;
 pub mod tickets;
+pub mod top;
 pub mod usage;

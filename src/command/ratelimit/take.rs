@@ -21,9 +21,10 @@ pub const SPEC: Spec = Spec {
         rules::MORE_RULES,
         rules::TICKET,
         rules::ID,
+        rules::SHADOW,
         rules::INFO,
     ],
-    reply: "Five integers: limited (0 or 1), capacity, remaining, retry_after_ms (-1 when allowed, -2 when it never can be), reset_after_ms; of several rules, those of the rule that binds. With `TICKET` another, the ticket, and with `LEASES` one more, the lease (0 when refused); with `INFO` a map.",
+    reply: "Five integers: limited (0 or 1), capacity, remaining, retry_after_ms (-1 when allowed, -2 when it never can be), reset_after_ms; of several rules, those of the rule that binds. With `TICKET` another, the ticket, and with `LEASES` one more, the lease (0 when refused); with `INFO` a map. With `SHADOW` the call is let go whatever is decided, limited is 0, and all else is as if: what would be refused takes nothing, its retry_after_ms says that it would be, and INFO and RL.TOP count it (`shadow_limited`).",
     flags: Flags::BOOKS.and(Flags::FAST),
     keys: Keys::Found(rules::keys_of_immediate),
     ..Spec::new("RL.TAKE", Group::RateLimit, Arity::at_least(4), run)
@@ -72,7 +73,7 @@ pub fn answer(
     }
     let bound = outcome.bound();
     let numbers = [
-        i64::from(!outcome.granted),
+        i64::from(!outcome.granted && !call.options.shadow),
         bound.capacity as i64,
         bound.remaining as i64,
         outcome.retry_after_ms(),

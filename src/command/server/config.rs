@@ -54,7 +54,7 @@ const SET: Spec = Spec {
 };
 
 const RESETSTAT: Spec = Spec {
-    summary: "Start the counts of INFO anew",
+    summary: "Start the counts of INFO and of RL.TOP anew",
     reply: "OK.",
     flags: FLAGS,
     ..Spec::new(
@@ -124,6 +124,7 @@ fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), E
     // What this batch has counted so far belongs to the time before.
     context.shared.metrics.add(&context.tally.take());
     context.shared.metrics.reset();
+    context.shared.store.forget_counts(context.now);
     context.shared.store.counts.reset_lapsed_leases();
     context.shared.acl.log.lock().reset_counts();
     context.shared.store.counts.reset_evicted_keys();

@@ -206,6 +206,8 @@ fn rate_limit(lines: &mut Lines, context: &Context<'_>) {
     let totals = context.shared.metrics.totals();
     lines.line("granted_total", totals.granted);
     lines.line("denied_total", totals.denied);
+    lines.line("shadow_limited", totals.shadow_limited);
+    lines.line("paused_total", totals.paused);
     lines.line("waiting", context.shared.waiters.len());
     lines.line("waited_keys", context.shared.waiters.keys());
     lines.line("forgotten_keys_total", totals.forgotten_keys);

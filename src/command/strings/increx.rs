@@ -2,10 +2,12 @@
 
 use super::{KEY, with_slot, writes};
 use crate::command::context::Context;
+use crate::command::counted;
 use crate::command::deadline::{self, Unit};
 use crate::command::error::Error;
 use crate::command::number;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Spec};
+use crate::hot::Told;
 use crate::plain::Expiry;
 use crate::plain::extended::Extended;
 use crate::plain::increx::{Step, Stepped, step};
@@ -129,7 +131,7 @@ impl Words<'_> {
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let words = parse(arguments)?;
     let (key, now) = (&arguments[1], context.now);
-    match words.float {
+    let refused = match words.float {
         None => {
             let by = words.integer.map(|text| integer(text, "Increment"));
             let by = by.transpose()?.unwrap_or(1);
@@ -137,8 +139,8 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
             with_slot(context, key, |slot, reply| {
                 let Stepped { value, applied } = step(slot, &wanted, now)?;
                 reply.integers(&[value, applied]);
-                Ok(())
-            })
+                Ok(applied == 0 && by != 0)
+            })?
         }
         Some(text) => {
             let by = float(text, "Increment")?;
@@ -151,10 +153,19 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
                 reply.array(2);
                 reply.double_display(value);
                 reply.double_display(applied);
-                Ok(())
-            })
+                Ok(applied == Extended::ZERO && by != Extended::ZERO)
+            })?
         }
+    };
+    // Without a bound it is no limit.
+    if words.lower.or(words.upper).is_some() {
+        let told = match refused {
+            true => Told::Denied { paused: false },
+            false => Told::AT_ONCE,
+        };
+        counted::one(context, key, told);
     }
+    Ok(())
 }
 
 fn integer(text: &[u8], name: &str) -> Result<i64, Error> {
