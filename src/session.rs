@@ -104,6 +104,10 @@ impl Session {
             if batch.is_served() && self.scanner.is_between_requests() {
                 base = consumed;
                 batch.fill(&input[base..], limits);
+                if batch.len() > 1 {
+                    let keys = batch.iter(&input[base..]).filter_map(|words| words.get(1));
+                    engine.shared.store.fetch(self.connection.database, keys);
+                }
             }
             let scan = match batch.next(&input[base..]) {
                 Some((arguments, end)) => Ok(Scan::Request {

@@ -72,10 +72,14 @@ pub fn waits(context: &mut Context<'_>, keys: &[&[u8]]) {
 /// Counts a decision, but not its keys.
 pub fn decision(tally: &mut Tally, told: Told) {
     let paused = match told {
+        Told::AT_ONCE => {
+            tally.granted += 1;
+            return;
+        }
         Told::Granted { wait_ms, paused } => {
             tally.granted += 1;
             if wait_ms > 0 {
-                tally.waits(wait_ms);
+                tally.waits(wait_ms.into());
             }
             paused
         }
@@ -93,8 +97,8 @@ pub fn decision(tally: &mut Tally, told: Told) {
 }
 
 /// A wait as it is counted: milliseconds, rounded up.
-pub fn ms(wait: Wait) -> u64 {
-    wait.ceil_ms().unsigned_abs()
+pub fn ms(wait: Wait) -> u32 {
+    u32::try_from(wait.ceil_ms()).unwrap_or(u32::MAX)
 }
 
 /// Counts what a call was told at one of its keys, by how that begins and by the policy of its limits there.

@@ -114,7 +114,11 @@ impl Form {
 /// What a connection asked for last, and in which words: it asks for few things, and to read them takes longer than a
 /// decision.
 #[derive(Default)]
-pub struct Memo(Option<Remembered>);
+pub struct Memo {
+    known: Option<Remembered>,
+    /// These are the words of the last request.
+    pub is_of_last: bool,
+}
 
 struct Remembered {
     form: Form,
@@ -127,14 +131,17 @@ struct Remembered {
 
 impl Memo {
     /// What was asked for in these words.
-    pub fn find(&self, form: Form, arguments: Arguments<'_>) -> Option<Asked> {
-        let known = self.0.as_ref().filter(|known| known.form == form)?;
-        let mut begin = 0;
-        for (at, &end) in known.ends[..form.words()].iter().enumerate() {
-            if arguments.get(BEGIN + at)? != &known.text[begin..end] {
-                return None;
+    pub fn find(&mut self, form: Form, arguments: Arguments<'_>) -> Option<Asked> {
+        let known = self.known.as_ref().filter(|known| known.form == form)?;
+        if !(self.is_of_last && arguments.repeats()) {
+            let mut begin = 0;
+            for (at, &end) in known.ends[..form.words()].iter().enumerate() {
+                if arguments.get(BEGIN + at)? != &known.text[begin..end] {
+                    return None;
+                }
+                begin = end;
             }
-            begin = end;
+            self.is_of_last = true;
         }
         Some(known.asked)
     }
@@ -152,6 +159,7 @@ impl Memo {
             ends,
             asked,
         };
-        self.0 = (!known.text.spilled()).then_some(known);
+        self.known = (!known.text.spilled()).then_some(known);
+        self.is_of_last = true;
     }
 }

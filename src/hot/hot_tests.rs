@@ -61,7 +61,7 @@ impl Play {
             shard,
             now: at(self.now_s),
         };
-        self.shards[shard].count(told, hash, &name, spot);
+        self.shards[shard].count(told, hash, &name, &spot);
         let seconds = self.calls.entry(key).or_default();
         match seconds.last_mut().filter(|last| last.0 == self.now_s) {
             Some(last) => last.1 += 1,
@@ -82,7 +82,7 @@ impl Play {
                 shard,
                 now: at(self.now_s),
             };
-            sketches.hand_in(all, spot);
+            sketches.hand_in(all, &spot);
         }
         self.hot.settle(at(self.now_s));
     }
@@ -267,7 +267,7 @@ fn names_take_no_more_than_their_share() {
             now: at(play.now_s),
         };
         for _ in 0..2 {
-            play.shards[shard].count(Told::AT_ONCE, hash, &long, spot);
+            play.shards[shard].count(Told::AT_ONCE, hash, &long, &spot);
         }
         if key % 1_000 == 0 {
             play.now_s += 1;
@@ -423,7 +423,7 @@ impl Play {
                 shard,
                 now: at(self.now_s),
             };
-            sketches.hand_in(true, spot);
+            sketches.hand_in(true, &spot);
         }
     }
 }

@@ -81,8 +81,8 @@ impl Kind {
 pub enum Told {
     /// It may go, after so many milliseconds; 0 is now.
     Granted {
-        /// Rounded up.
-        wait_ms: u64,
+        /// Rounded up; the largest number for all that is longer.
+        wait_ms: u32,
         /// It waits since the key is paused.
         paused: bool,
     },
@@ -111,10 +111,7 @@ impl Told {
     fn others(self) -> impl Iterator<Item = (Kind, u32)> {
         let (first, paused) = match self {
             Self::Granted { wait_ms: 0, paused } => (None, paused),
-            Self::Granted { wait_ms, paused } => {
-                let ms = u32::try_from(wait_ms).unwrap_or(u32::MAX);
-                (Some((Kind::Waited, ms)), paused)
-            }
+            Self::Granted { wait_ms, paused } => (Some((Kind::Waited, wait_ms)), paused),
             Self::Denied { paused } => (Some((Kind::Denied, 0)), paused),
             Self::Shadowed { paused } => (Some((Kind::Shadowed, 0)), paused),
             Self::PutOff => (None, true),
@@ -127,26 +124,26 @@ impl Told {
 /// Whose key it is: a database, and the hash of the name in it. That two keys of a store share 64 bits is not to be
 /// expected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(self) struct Id {
+struct Id {
     database: u8,
     hash: u64,
 }
 
 /// What a sketch has counted in a second, or in a part of one.
 pub struct Report {
-    pub(self) kind: Kind,
-    pub(self) database: u8,
+    kind: Kind,
+    database: u8,
     /// Which sketch of its database.
-    pub(self) group: u16,
+    group: u16,
     /// The second, since the Unix epoch.
-    pub(self) second: u64,
+    second: u64,
     /// No key of the group that has no row was counted more often.
-    pub(self) floor: u32,
-    pub(self) rows: Vec<ReportRow>,
+    floor: u32,
+    rows: Vec<ReportRow>,
 }
 
 /// What a [`Report`] says of a key.
-pub(self) struct ReportRow {
+struct ReportRow {
     hash: u64,
     name: Box<[u8]>,
     count: u32,
@@ -226,7 +223,6 @@ impl Hot {
 
     /// The last ten minutes of the key of a database that has this hash; `None` if it is none of those that are followed.
     pub fn history(&self, database: u8, hash: u64, now: Timestamp) -> Option<History> {
-        let hash = sketch::reported(hash);
         let id = Id { database, hash };
         self.board.lock().history(id, second_of(now))
     }

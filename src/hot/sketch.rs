@@ -6,18 +6,20 @@
 //! more often than that. What was called in a row with few others before is right to some units.
 //!
 //! **A name is copied when its key is called again**: of the many keys that are called once and pass through, most are
-//! not. A key that is there as the only one of its counter is named at once, so that few keys are all known.
+//! not. A key that finds a free counter is named at once, so that few keys are all known.
 
 use super::{Kind, Report, ReportRow, Spot, Told, second_of};
 use crate::core::units::SECOND;
 
-/// Counters of a sketch: what one cache line holds of tags and counts.
+/// Counters of a sketch: as many as can be looked through at once.
 pub const KEYS_OF_A_SKETCH: usize = 8;
 /// Sketches that share the keys of a shard, of each kind.
 pub const SKETCHES_OF_A_SHARD: usize = 2;
 
 /// The bit of a hash that says which of a shard's two sketches counts it: none by which shards or places are found.
 const SKETCH_BIT: u32 = 47;
+/// The lowest bit of the byte of a hash that is compared first: none of those either.
+const TAG_BIT: u32 = 38;
 
 /// The sketches of a shard; nothing before the first decision.
 #[derive(Default)]
@@ -33,25 +35,36 @@ struct Kinds {
 impl Sketches {
     /// Counts what a call was told at a key; the hash is the one by which its shard was found.
     #[inline]
-    pub fn count(&mut self, told: Told, hash: u64, key: &[u8], spot: Spot<'_>) {
-        let kinds = self.0.get_or_insert_default();
-        if let Told::Granted { wait_ms, paused } = told {
-            kinds.granted[index_of(hash)].count(Kind::Granted, hash, key, 0, spot);
-            if wait_ms == 0 && !paused {
-                return;
-            }
+    pub fn count(&mut self, told: Told, hash: u64, key: &[u8], spot: &Spot<'_>) {
+        let usual = self.0.as_mut().filter(|_| told == Told::AT_ONCE);
+        let counted = usual.is_some_and(|kinds| {
+            let sketch = &mut kinds.granted[index_of(hash)];
+            sketch.count_again(hash, spot.now.as_ns())
+        });
+        if !counted {
+            self.count_any(told, hash, key, spot);
         }
-        kinds.count_others(told, hash, key, spot);
+    }
+
+    #[inline(never)]
+    fn count_any(&mut self, told: Told, hash: u64, key: &[u8], spot: &Spot<'_>) {
+        let kinds = self.0.get_or_insert_default();
+        if let Told::Granted { .. } = told {
+            kinds.granted[index_of(hash)].count(Kind::Granted, hash, key, 0, spot);
+        }
+        if told != Told::AT_ONCE {
+            kinds.count_others(told, hash, key, spot);
+        }
     }
 
     /// Hands in what was counted; of seconds that are over, or all.
-    pub fn hand_in(&mut self, all: bool, spot: Spot<'_>) {
+    pub fn hand_in(&mut self, all: bool, spot: &Spot<'_>) {
         let Some(kinds) = &mut self.0 else {
             return;
         };
         for kind in Kind::ALL {
             for (index, sketch) in kinds.of(kind).into_iter().flatten().enumerate() {
-                if all || sketch.is_over(spot) {
+                if all || spot.now.as_ns() >= sketch.ends_ns {
                     sketch.hand_in(kind, index, spot);
                 }
             }
@@ -60,7 +73,7 @@ impl Sketches {
 }
 
 impl Kinds {
-    fn count_others(&mut self, told: Told, hash: u64, key: &[u8], spot: Spot<'_>) {
+    fn count_others(&mut self, told: Told, hash: u64, key: &[u8], spot: &Spot<'_>) {
         for (kind, measure) in told.others() {
             let sketches = self.others[kind as usize].get_or_insert_default();
             sketches[index_of(hash)].count(kind, hash, key, measure, spot);
@@ -79,82 +92,120 @@ const fn index_of(hash: u64) -> usize {
     (hash >> SKETCH_BIT) as usize % SKETCHES_OF_A_SHARD
 }
 
-/// Eight counters. What a call looks at that is counted already is in two cache lines.
+/// Eight counters. What a call looks at whose key is counted already is in two cache lines.
 #[derive(Default)]
 #[repr(C, align(64))]
 struct Sketch {
-    /// The lower half of a key's hash, its last bit set.
-    tags: [u32; KEYS_OF_A_SKETCH],
+    /// A byte of the hash of each key: all are compared at once.
+    tags: [u8; KEYS_OF_A_SKETCH],
+    /// Zero if a counter is free.
     counts: [u32; KEYS_OF_A_SKETCH],
-    /// The upper half.
-    checks: [u32; KEYS_OF_A_SKETCH],
     /// When the second is over that it counts, in nanoseconds.
     ends_ns: u64,
-    /// The counters whose key has taken over from another and was not called since, as bits.
-    nameless: u8,
+    /// No count is below it.
+    least: u32,
+    /// The counters that were that small when it was last looked, and were not taken over since, as bits.
+    smallest: u8,
+    /// The counters whose names are those of their keys, as bits.
+    named: u8,
+    /// The hash of each key; its complement until the name is known.
+    hashes: [u64; KEYS_OF_A_SKETCH],
     errors: [u32; KEYS_OF_A_SKETCH],
     most: [u32; KEYS_OF_A_SKETCH],
     names: [Option<Box<[u8]>>; KEYS_OF_A_SKETCH],
 }
 
 impl Sketch {
-    const fn is_over(&self, spot: Spot<'_>) -> bool {
-        spot.now.as_ns() >= self.ends_ns
+    /// Counts a key, if it is counted already and there is nothing else to do.
+    #[inline]
+    fn count_again(&mut self, hash: u64, now_ns: u64) -> bool {
+        if now_ns < self.ends_ns
+            && let Some(at) = self.place_of(hash, hash)
+        {
+            self.counts[at] = self.counts[at].saturating_add(1);
+            return true;
+        }
+        false
+    }
+
+    /// The counter of the key with this hash, if it is held as `held`.
+    #[inline]
+    fn place_of(&self, hash: u64, held: u64) -> Option<usize> {
+        let mut places = places_of(tag_of(hash), self.tags);
+        while places != 0 {
+            let at = places.trailing_zeros() as usize / 8 % KEYS_OF_A_SKETCH;
+            if self.hashes[at] == held {
+                return Some(at);
+            }
+            places &= places - 1;
+        }
+        None
     }
 
     #[inline]
-    fn count(&mut self, kind: Kind, hash: u64, key: &[u8], measure: u32, spot: Spot<'_>) {
-        if self.is_over(spot) {
+    fn count(&mut self, kind: Kind, hash: u64, key: &[u8], measure: u32, spot: &Spot<'_>) {
+        if spot.now.as_ns() >= self.ends_ns {
             self.hand_in(kind, index_of(hash), spot);
         }
-        let (tag, check) = halves_of(hash);
-        let mut found = 0;
-        for (at, known) in self.tags.iter().enumerate() {
-            found |= u32::from(*known == tag) << at;
-        }
-        while found != 0 {
-            let at = found.trailing_zeros() as usize % KEYS_OF_A_SKETCH;
-            if self.checks[at] == check {
-                self.counts[at] = self.counts[at].saturating_add(1);
-                if measure > 0 {
-                    self.most[at] = self.most[at].max(measure);
-                }
-                if self.nameless & (1 << at) != 0 {
-                    self.name(at, key);
-                }
-                return;
-            }
-            found &= found - 1;
-        }
-        self.take_over(tag, check, key, measure);
+        let at = if let Some(at) = self.place_of(hash, hash) {
+            at
+        } else if let Some(at) = self.place_of(hash, !hash) {
+            self.name(at, hash, key);
+            at
+        } else {
+            return self.take_over(hash, key, measure);
+        };
+        self.counts[at] = self.counts[at].saturating_add(1);
+        self.most[at] = self.most[at].max(measure);
     }
 
     #[cold]
-    fn name(&mut self, at: usize, key: &[u8]) {
+    fn name(&mut self, at: usize, hash: u64, key: &[u8]) {
         self.names[at] = Some(key.into());
-        self.nameless &= !(1 << at);
+        self.hashes[at] = hash;
+        self.named |= 1 << at;
     }
 
     /// Gives the smallest counter to a key.
-    fn take_over(&mut self, tag: u32, check: u32, key: &[u8], measure: u32) {
-        let (mut at, mut least) = (0, self.counts[0]);
-        for (other, &count) in self.counts.iter().enumerate().skip(1) {
-            if count < least {
-                (at, least) = (other, count);
-            }
-        }
-        (self.tags[at], self.checks[at]) = (tag, check);
+    #[inline]
+    fn take_over(&mut self, hash: u64, key: &[u8], measure: u32) {
+        let at = self.smallest();
+        let least = self.least;
+        self.tags[at] = tag_of(hash);
+        self.hashes[at] = !hash;
+        self.named &= !(1 << at);
         self.counts[at] = least.saturating_add(1);
         (self.errors[at], self.most[at]) = (least, measure);
-        match least {
-            0 => self.name(at, key),
-            _ => self.nameless |= 1 << at,
+        if least == 0 {
+            self.name(at, hash, key);
+        }
+    }
+
+    /// The smallest counter, which counts `least`.
+    #[inline]
+    fn smallest(&mut self) -> usize {
+        loop {
+            if self.smallest == 0 {
+                self.look_for_smallest();
+            }
+            let at = self.smallest.trailing_zeros() as usize % KEYS_OF_A_SKETCH;
+            self.smallest &= self.smallest - 1;
+            if self.counts[at] == self.least {
+                return at;
+            }
+        }
+    }
+
+    fn look_for_smallest(&mut self) {
+        self.least = self.counts.iter().copied().min().unwrap_or(0);
+        for (at, count) in self.counts.iter().enumerate() {
+            self.smallest |= u8::from(*count == self.least) << at;
         }
     }
 
     /// Hands in what it has counted, and begins anew.
     #[cold]
-    fn hand_in(&mut self, kind: Kind, index: usize, spot: Spot<'_>) {
+    fn hand_in(&mut self, kind: Kind, index: usize, spot: &Spot<'_>) {
         let next_ns = (second_of(spot.now) + 1).saturating_mul(SECOND);
         let ended_ns = std::mem::replace(&mut self.ends_ns, next_ns);
         if self.counts == [0; KEYS_OF_A_SKETCH] {
@@ -163,17 +214,18 @@ impl Sketch {
         let mut floor = self.counts.iter().copied().min().unwrap_or(0);
         let mut rows = Vec::with_capacity(KEYS_OF_A_SKETCH);
         for at in 0..KEYS_OF_A_SKETCH {
-            let (count, name) = (self.counts[at], self.names[at].take());
-            if self.nameless & (1 << at) != 0 {
-                floor = floor.max(count);
-            } else if let Some(name) = name {
-                rows.push(ReportRow {
-                    hash: u64::from(self.checks[at]) << 32 | u64::from(self.tags[at]),
+            let count = self.counts[at];
+            // A counter that was taken over keeps the name of before until its key is called again.
+            let is_named = self.named & (1 << at) != 0;
+            match self.names[at].take().filter(|_| is_named) {
+                Some(name) => rows.push(ReportRow {
+                    hash: self.hashes[at],
                     name,
                     count,
                     error: self.errors[at],
                     most: self.most[at],
-                });
+                }),
+                None => floor = floor.max(count),
             }
         }
         *self = Self {
@@ -191,12 +243,38 @@ impl Sketch {
     }
 }
 
-/// A hash as a sketch keeps it. No tag is zero, which is that of a free counter.
-const fn halves_of(hash: u64) -> (u32, u32) {
-    (hash as u32 | 1, (hash >> 32) as u32)
+const fn tag_of(hash: u64) -> u8 {
+    (hash >> TAG_BIT) as u8
 }
 
-/// A hash as it stands in a report.
-pub(super) const fn reported(hash: u64) -> u64 {
-    hash | 1
+/// The places of a byte among eight: of each, the highest bit of its byte. Behind the first some may be wrong.
+#[inline]
+const fn places_of(byte: u8, bytes: [u8; KEYS_OF_A_SKETCH]) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([0x01; KEYS_OF_A_SKETCH]);
+    const HIGHEST: u64 = u64::from_le_bytes([0x80; KEYS_OF_A_SKETCH]);
+    // Zero where they are the same. One less borrows from a highest bit that is not set.
+    let difference = u64::from_le_bytes(bytes) ^ (ONES * byte as u64);
+    difference.wrapping_sub(ONES) & !difference & HIGHEST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_is_found_wherever_it_is() {
+        for byte in [0, 1, 0x7f, 0x80, 0xfe, 0xff] {
+            for at in 0..KEYS_OF_A_SKETCH {
+                for other in [0, 1, 0x7f, 0x80, 0xfe, 0xff] {
+                    let mut bytes = [other; KEYS_OF_A_SKETCH];
+                    bytes[at] = byte;
+                    let places = places_of(byte, bytes);
+                    assert!(places & (0x80 << (8 * at)) != 0, "{byte} in {bytes:?}");
+                    let first = places.trailing_zeros() as usize / 8;
+                    assert_eq!(bytes[first], byte);
+                }
+            }
+        }
+        assert_eq!(places_of(7, [1, 2, 3, 4, 5, 6, 8, 9]), 0);
+    }
 }

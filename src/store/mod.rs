@@ -7,6 +7,7 @@ mod keyspace;
 mod kinds;
 mod lapses;
 mod limits;
+mod outline;
 mod packed;
 mod policies;
 mod records;

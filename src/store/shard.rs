@@ -5,6 +5,7 @@
 //! shard at a time and a part of it.
 
 use super::key::Key;
+use super::outline::{self, Outline};
 use super::packed::Packed;
 use super::table::{Fill, PLACE_BYTES, Table};
 use super::value::Value;
@@ -15,6 +16,7 @@ use ahash::RandomState;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Shards of a database, a power of two. Many, so that calls rarely meet at one, and that one of ten million keys (20,000)
@@ -28,6 +30,10 @@ const POSITION_BITS: u32 = 57;
 
 /// The position without the bits of the shard.
 const SHARD_SHIFT: u32 = POSITION_BITS - SHARDS.trailing_zeros();
+
+/// For how long, in nanoseconds, a key has been dead that is dropped to make room: one that is called several times a second
+/// keeps its place, however soon it is full again. To make it anew takes longer than a call.
+const DEAD_FOR_NS: u64 = 1_000_000_000;
 
 /// What one step of a sweep over a shard did.
 pub struct Step {
@@ -71,6 +77,8 @@ impl<'a> Count<'a> {
 /// One database.
 pub struct Shards {
     shards: Box<[Shard]>,
+    /// Of each shard's table, to be read without its lock.
+    outlines: Box<[Outline]>,
     hasher: RandomState,
     crowded_out: AtomicUsize,
 }
@@ -105,6 +113,7 @@ impl Shards {
     pub fn new(hasher: RandomState) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            outlines: (0..SHARDS).map(|_| Outline::default()).collect(),
             hasher,
             crowded_out: AtomicUsize::new(0),
         }
@@ -194,12 +203,12 @@ impl Shards {
             None => {
                 let mut bucket = begin();
                 let result = f(&mut bucket)?;
-                self.put(table, key, hash, bucket.into(), count.now);
+                self.insert(table, key, hash, Packed::of_bucket(bucket), count.now);
                 touch();
                 result
             }
         };
-        sketches.count(told, hash, key, count.at(shard));
+        sketches.count(told, hash, key, &count.at(shard));
         Some(result)
     }
 
@@ -208,13 +217,13 @@ impl Shards {
         let hash = self.hash(key);
         let shard = shard_of(hash);
         let mut counted = self.shards[shard].0.write();
-        counted.sketches.count(told, hash, key, count.at(shard));
+        counted.sketches.count(told, hash, key, &count.at(shard));
     }
 
     /// Hands in what was counted; of seconds that are over, or all.
     pub fn hand_in(&self, all: bool, count: Count<'_>) {
         for (index, shard) in self.shards.iter().enumerate() {
-            shard.0.write().sketches.hand_in(all, count.at(index));
+            shard.0.write().sketches.hand_in(all, &count.at(index));
         }
     }
 
@@ -274,12 +283,30 @@ impl Shards {
         } else if let Some(packed) = table.find_mut(hash, key) {
             packed.put(value);
         } else {
-            let place = (Key::new(key), Packed::new(value));
-            let rehash = |key: &Key| self.hash(key.as_bytes());
-            let dropped = table.insert(hash, place, rehash, |packed| packed.is_dead(now));
-            if dropped > 0 {
-                self.crowded_out.fetch_add(dropped, Relaxed);
-            }
+            self.insert(table, key, hash, Packed::new(value), now);
+        }
+    }
+
+    /// Puts in a key that is not there.
+    fn insert(&self, table: &mut Table, key: &[u8], hash: u64, packed: Packed, now: Timestamp) {
+        let rehash = |key: &Key| self.hash(key.as_bytes());
+        let at = now.before_ns(DEAD_FOR_NS);
+        let place = (Key::new(key), packed);
+        let dropped = table.insert(hash, place, rehash, |packed| packed.is_dead(at));
+        if dropped > 0 {
+            self.crowded_out.fetch_add(dropped, Relaxed);
+        }
+        self.outlines[shard_of(hash)].follow(table.extent());
+    }
+
+    /// Has the processor fetch what it will look at for these keys, so that it waits for all of them at once and not for each in
+    /// its turn. Nothing is promised and nothing locked.
+    pub fn fetch<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
+        for key in keys {
+            let hash = self.hash(key);
+            let shard = shard_of(hash);
+            outline::fetch_line(ptr::from_ref(&self.shards[shard]).addr());
+            self.outlines[shard].fetch(hash);
         }
     }
 
