@@ -6,6 +6,7 @@
 
 use super::arguments::Cursor;
 use super::context::Context;
+use super::counted;
 use super::limits::{self, Term};
 use crate::core::bucket::Bucket;
 use crate::core::limit::{BucketLimit, Limit};
@@ -32,10 +33,10 @@ pub fn decide<R>(
     let store = &context.shared.store;
     let (granted, result) = store.with_bucket(database, key, limit, now, |bucket| {
         let verdict = bucket.decide_alone(limit, cost, now, max_wait)?;
-        Some((verdict.granted, f(verdict, bucket)))
+        let granted = verdict.granted.then_some(verdict.wait);
+        Some((granted, f(verdict, bucket)))
     })?;
-    context.tally.granted += u64::from(granted);
-    context.tally.denied += u64::from(!granted);
+    counted::one(context.shared, context.tally, key, granted);
     Some(result)
 }
 
