@@ -22,6 +22,9 @@ use std::io;
 /// faster than it is renamed.
 const MOVES_MAX: usize = 100;
 
+/// Keys that memory is asked for before the first of them is read: as many as it answers to at a time.
+const FETCHED_AT_A_TIME: usize = 16;
+
 /// What was taken out of the store's notes, to be put back if it cannot be written.
 #[derive(Default)]
 pub struct Taken {
@@ -89,8 +92,12 @@ pub fn capture(
         for names in store.touched.take(database) {
             taken.keys.push((database, names));
             let names = taken.keys.last().into_iter().flat_map(|(_, names)| names);
-            for key in names {
-                add_key(store, database, key, now, batch)?;
+            let names: Vec<&Key> = names.collect();
+            for keys in names.chunks(FETCHED_AT_A_TIME) {
+                store.fetch(database, keys.iter().map(|key| key.as_bytes()));
+                for key in keys {
+                    add_key(store, database, key, now, batch)?;
+                }
             }
         }
     }
