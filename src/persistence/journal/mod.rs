@@ -374,6 +374,9 @@ impl Journal {
     }
 }
 
+/// A file of which the disk may not keep all, its number, and its length.
+type Unsettled = (Arc<dyn DiskFile>, u64, u64);
+
 impl State {
     /// The generation that batches go into; while there are two, the one that counts now.
     fn written(&self) -> Option<&Output> {
@@ -388,8 +391,7 @@ impl State {
         }
     }
 
-    /// The files of which the disk may not keep all, with their numbers and lengths.
-    fn unsettled(&self) -> SmallVec<[(Arc<dyn DiskFile>, u64, u64); 2]> {
+    fn unsettled(&self) -> SmallVec<[Unsettled; 2]> {
         let files = [&self.output, &self.ahead].into_iter().flatten();
         files
             .filter(|output| output.settled < output.length)
