@@ -1,9 +1,9 @@
 //! The engine: what all connections share, and the gate through which their commands go.
 
-use crate::acl::{self, Acl, FileError};
+use crate::acl::{self, Acl, FileError, Login};
 use crate::clients::{Client, Clients};
 use crate::clock::Clock;
-use crate::command::acl::{catalogue, close};
+use crate::command::acl::{catalogue, check, close};
 use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
@@ -16,7 +16,7 @@ use crate::command::waiters::Waiters;
 use crate::core::units::{MICROSECOND, MILLISECOND, SECOND, Span};
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
-use crate::protocol::{Arguments, Reply};
+use crate::protocol::{Arguments, OwnedArguments, Reply};
 use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
@@ -67,6 +67,8 @@ impl Engine {
         let started_at = clock.now();
         // Above whatever was given since the last snapshot, too: nobody draws a million tickets a second.
         store.records.start_above(started_at.as_ns() / MICROSECOND);
+        let prefixes = settings.metrics_key_prefixes().to_vec();
+        let metrics = Metrics::new(table::names(), prefixes);
         let shared = Shared {
             acl: Acl::new(catalogue(), settings.requirepass().reveal()),
             clock,
@@ -78,7 +80,7 @@ impl Engine {
             scripts: Registry::default(),
             clients: Clients::default(),
             hub: Hub::default(),
-            metrics: Metrics::new(table::names()),
+            metrics,
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             journal: OnceLock::new(),
             requests: Requests::default(),
@@ -147,6 +149,13 @@ impl Engine {
             connection.hold_reply_back(output);
         }
         name
+    }
+
+    /// Whether whoever is logged in so may make a request. A refusal is neither counted nor logged: nobody asked for it.
+    pub fn allows(&self, login: &mut Login, words: &[&[u8]]) -> bool {
+        let words = OwnedArguments::from_slices(words);
+        login.is_unrestricted()
+            || check::allows(&self.shared.acl, login.user(), words.as_arguments())
     }
 
     /// Reads the clock: the commands before have run.

@@ -9,6 +9,7 @@ pub mod config;
 pub mod core;
 pub mod engine;
 pub mod events;
+pub mod exposition;
 pub mod glob;
 pub mod logging;
 pub mod mailbox;

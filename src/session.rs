@@ -1,5 +1,6 @@
 //! One connection, without its socket: bytes in, bytes out.
 
+use crate::acl::Login;
 use crate::clients::Client;
 use crate::command::connection::{Connection, Pending};
 use crate::command::dispatch;
@@ -73,6 +74,11 @@ impl Session {
         }
     }
 
+    /// Who its client is.
+    pub fn login(&mut self) -> &mut Login {
+        &mut self.connection.login
+    }
+
     /// True once the client may run commands.
     pub fn is_authenticated(&self) -> bool {
         self.connection.authenticated
@@ -98,6 +104,10 @@ impl Session {
             if batch.is_served() && self.scanner.is_between_requests() {
                 base = consumed;
                 batch.fill(&input[base..], limits);
+                if batch.len() > 1 {
+                    let keys = batch.iter(&input[base..]).filter_map(|words| words.get(1));
+                    engine.shared.store.fetch(self.connection.database, keys);
+                }
             }
             let scan = match batch.next(&input[base..]) {
                 Some((arguments, end)) => Ok(Scan::Request {

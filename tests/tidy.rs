@@ -22,7 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("waiting", &["core", "store"]),
     ("password", &[]),
     ("settings", &["core", "password"]),
-    ("config", &["core", "password", "settings"]),
+    ("config", &["core", "metrics", "password", "settings"]),
     ("clock", &["core"]),
     ("metrics", &[]),
     ("acl", &["glob"]),
@@ -77,7 +77,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "session",
         &[
-            "clients", "command", "core", "engine", "metrics", "protocol",
+            "acl", "clients", "command", "core", "engine", "metrics", "protocol",
+        ],
+    ),
+    (
+        "exposition",
+        &[
+            "acl", "command", "core", "engine", "memory", "metrics", "store",
         ],
     ),
     ("pem", &[]),
@@ -97,6 +103,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "core",
             "engine",
+            "exposition",
             "logging",
             "memory",
             "metrics",

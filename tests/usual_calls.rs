@@ -119,3 +119,77 @@ proptest! {
         prop_assert_eq!(short, long);
     }
 }
+
+/// What connections say in pipelines: much of the same, and what changes who they are or what it does to them.
+fn words() -> impl Strategy<Value = &'static str> {
+    let usual = select(vec![
+        "RL.RESERVE tenant:1 3 2 30000",
+        "RL.RESERVE tenant:2 3 2 30000",
+        "RL.RESERVE other:33 3 2 30000",
+        "RL.RESERVE tenant:2 3 2 40000",
+        "RL.TAKE tenant:1 3 2",
+        "RL.TAKE tenant:2 3 2",
+        "RL.TAKE other:33 3 2",
+        "RL.TAKE tenant:1 9 9",
+        "CL.THROTTLE tenant:1 9 9 9",
+        "CL.THROTTLE tenant:3 9 9 9",
+        "CL.THROTTLE other:33 9 9 9",
+        "GET tenant:1",
+        "GET tenant:2",
+        "GET other:33",
+    ]);
+    let others = select(vec![
+        "CLIENT GETNAME",
+        "CLIENT NOEVICT",
+        "CLIENT ID x",
+        "SET tenant:1 a",
+        "SET tenant:2 b",
+        "DEL tenant:1",
+        "AUTH tenant secret",
+        "AUTH nobody secret",
+        "AUTH default x",
+        "MULTI",
+        "EXEC",
+        "DISCARD",
+        "RESET",
+        "RL.TAKE tenant:1 3 x",
+        "RL.TAKE tenant:2 3 x",
+        "RL.TAKE tenant:1 3",
+        "RL.TAKE tenant:2 3",
+        "NOSUCH tenant:1",
+        "NOSUCH tenant:2",
+        "SELECT 1",
+        "SELECT 0",
+        "SUBSCRIBE tenant:1",
+        "UNSUBSCRIBE tenant:1",
+        "RL.PAUSE tenant:1 700",
+        "RL.RESUME tenant:1",
+        "CLIENT REPLY SKIP",
+        "DEBUG CLOCK ADVANCE 100ms",
+    ]);
+    prop_oneof![4 => usual, 1 => others]
+}
+
+/// The request as clients send it.
+fn request(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let bulks = words
+        .iter()
+        .map(|word| format!("${}\r\n{word}\r\n", word.len()));
+    format!("*{}\r\n{}", words.len(), bulks.collect::<String>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// What a request says is not found out again where it repeats the one before it. Nobody can tell.
+    #[test]
+    fn a_pipeline_is_answered_as_one_request_after_the_other(lines in prop::collection::vec(words(), 1..60)) {
+        let user = "ACL SETUSER tenant on >secret ~tenant:* &tenant:* +@all -debug -get\r\n";
+        let (mut whole, mut single) = (Server::new(user), Server::new(user));
+        let pipeline: String = lines.iter().map(|line| request(line)).collect();
+        let got = send(&mut whole.caller, &pipeline);
+        let expected: String = lines.iter().map(|line| send(&mut single.caller, &request(line))).collect();
+        prop_assert_eq!(got, expected, "{:?}", lines);
+    }
+}

@@ -1,6 +1,7 @@
 //! One who waits on the server: what it is answered when its wait ends.
 
 use super::context::{Context, Shared};
+use super::counted;
 use super::decide::{NO_TICKET, parts, rows};
 use super::error::Error;
 use super::outcome::{Outcome, write_numbers};
@@ -33,8 +34,12 @@ pub struct Caller {
     request: u64,
     asked: Asked,
     /// Its answer, once it has one.
+    /// The policies that its rules are under.
+    policies: Box<[Box<[u8]>]>,
     answer: Vec<u8>,
     went: bool,
+    /// How long, once it went.
+    waited: Span,
 }
 
 /// What a caller asked for.
@@ -75,9 +80,17 @@ impl Caller {
             id: id.map(Box::from),
             request: replay::fingerprint(arguments),
             asked,
+            policies: Box::default(),
             answer: Vec::new(),
             went: false,
+            waited: Span::ZERO,
         }
+    }
+
+    /// The caller, whose request names these policies.
+    pub fn under<'p>(self, policies: impl Iterator<Item = &'p [u8]>) -> Self {
+        let policies = policies.map(Box::from).collect();
+        Self { policies, ..self }
     }
 
     /// The id of its request, and where that belongs.
@@ -107,8 +120,8 @@ impl Caller {
     pub fn into_answer(self, tally: &mut Tally) -> Vec<u8> {
         // A grant changes its keys, and no command counts it.
         tally.writes += u64::from(self.went);
-        tally.granted += u64::from(self.went);
-        tally.denied += u64::from(!self.went);
+        let waited = Wait::from_ns(u128::from(self.waited.as_ns()));
+        counted::decision(tally, self.went.then_some(waited));
         self.answer
     }
 
@@ -127,11 +140,25 @@ impl Caller {
 
     /// Its wait ends: finds its answer. False if it must not be booked.
     pub fn turn(&mut self, shared: &Shared, turn: Turn<'_>) -> bool {
+        let (at, keys) = (turn.at, turn.keys);
         match self.answer_to(shared, turn) {
             Ok(answer) => self.answer = answer,
             Err(error) => self.answer = error_reply(&error),
         }
+        self.waited = Span::from_ns(at.since(self.arrived)).unwrap_or(Span::MAX);
+        self.count(shared, keys);
         self.went
+    }
+
+    /// Counts a grant at all its keys and policies; a denial at the first, since which one it was is not known.
+    fn count(&self, shared: &Shared, keys: &[&[u8]]) {
+        let (counted_max, metrics) = (if self.went { usize::MAX } else { 1 }, &shared.metrics);
+        for key in keys.iter().take(counted_max) {
+            metrics.by_prefix.count(key, self.went);
+        }
+        for policy in self.policies.iter().take(counted_max) {
+            metrics.by_policy.count(policy, self.went);
+        }
     }
 
     fn answer_to(&mut self, shared: &Shared, turn: Turn<'_>) -> Result<Vec<u8>, Error> {

@@ -74,10 +74,15 @@ impl Shared {
     ///
     /// # Errors
     /// `MISCONF`.
+    #[inline]
     pub fn check_disk(&self, now: Timestamp) -> Result<(), Error> {
         if !self.settings.journal.stop_writes_on_error() {
             return Ok(());
         }
+        self.disk_takes_writes(now)
+    }
+
+    fn disk_takes_writes(&self, now: Timestamp) -> Result<(), Error> {
         let late_ns = self.journal_late_ns();
         let suspended =
             |journal: &Arc<JournalStatus>| journal.report().suspended_since(now, late_ns);
@@ -89,9 +94,12 @@ impl Shared {
     }
 
     /// Publishes the events that were noted (see [`crate::events`]). Not under a lock of the store.
+    #[inline]
     pub fn deliver_events(&self) {
-        for ((database, key), lease) in self.store.lapses.take_noticed() {
-            events::lease_lapsed(&self.hub, database, key.as_bytes(), lease);
+        if self.store.lapses.has_noticed() {
+            for ((database, key), lease) in self.store.lapses.take_noticed() {
+                events::lease_lapsed(&self.hub, database, key.as_bytes(), lease);
+            }
         }
         if self.hub.has_noted() {
             self.hub.deliver(self.settings.pubsub_output_limit());

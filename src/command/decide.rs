@@ -2,6 +2,7 @@
 
 use super::access::{self, KeyNames};
 use super::context::{Context, Shared};
+use super::counted;
 use super::error::Error;
 use super::outcome::{Outcome, Row};
 use super::replay;
@@ -48,7 +49,7 @@ pub fn decide(
 ) -> Result<Outcome, Error> {
     let decision = Decision::new(context, arguments, call, mode);
     let outcome = access::decide(&*context, &call.keys(), |keys| decision.on(keys))?;
-    count(context, mode, &outcome);
+    count(context, call, mode, &outcome);
     Ok(outcome)
 }
 
@@ -67,10 +68,9 @@ pub fn decide_unless_waited(
 }
 
 /// Counts what was decided.
-pub fn count(context: &mut Context<'_>, mode: Mode, outcome: &Outcome) {
+pub fn count(context: &mut Context<'_>, call: &Call<'_>, mode: Mode, outcome: &Outcome) {
     if mode != Mode::Peek {
-        context.tally.granted += u64::from(outcome.granted);
-        context.tally.denied += u64::from(!outcome.granted);
+        counted::call(context.shared, context.tally, call, outcome);
     }
 }
 

@@ -31,13 +31,15 @@ pub fn check(
     connection: &mut Connection,
     arguments: Arguments<'_>,
 ) -> Result<Step, Error> {
-    if is_http(arguments) {
-        connection.closing = true;
-        return Err(Error::Redis(
-            "ERR this is no HTTP server: the connection is closed".into(),
-        ));
-    }
-    let step = look_up(shared, connection, arguments);
+    let row = match connection.row {
+        Some(spec) if arguments.repeats() => Ok(spec),
+        _ => {
+            connection.row = None;
+            connection.memo.is_of_last = false;
+            find_row(connection, arguments)
+        }
+    };
+    let step = row.and_then(|spec| admit(shared, connection, spec, arguments));
     if let (Err(_), Some(transaction)) = (&step, &mut connection.transaction) {
         transaction.failed = true;
     }
@@ -46,23 +48,23 @@ pub fn check(
 
 /// True for a line that every HTTP request has near its beginning. A web page can make a browser send such a
 /// request here, with commands in its body; as in Redis nothing behind that line is read.
-fn is_http(arguments: Arguments<'_>) -> bool {
-    let name = arguments.get(0).unwrap_or_default();
+fn is_http(name: &[u8]) -> bool {
     [&b"POST"[..], b"HOST:"]
         .iter()
         .any(|line| name.eq_ignore_ascii_case(line))
 }
 
-fn look_up(
-    shared: &Shared,
-    connection: &mut Connection,
-    arguments: Arguments<'_>,
-) -> Result<Step, Error> {
+/// The row of a request that may be the first of its kind.
+fn find_row(connection: &mut Connection, arguments: Arguments<'_>) -> Result<&'static Spec, Error> {
     let name = arguments.get(0).unwrap_or_default();
+    if is_http(name) {
+        connection.closing = true;
+        return Err(Error::Redis(
+            "ERR this is no HTTP server: the connection is closed".into(),
+        ));
+    }
     let command = table::find(name);
-    let allowed =
-        connection.authenticated || command.is_some_and(|spec| spec.flags.has(Flags::NO_AUTH));
-    if !allowed {
+    if !may_ask(connection, command) {
         return Err(Error::NoAuth);
     }
     let command = command.ok_or_else(|| unknown(name, arguments))?;
@@ -79,6 +81,25 @@ fn look_up(
     };
     if !spec.arity.accepts(arguments.len()) {
         return Err(Error::Arity(spec.lower_name().into()));
+    }
+    connection.row = command.subcommands.is_empty().then_some(spec);
+    Ok(spec)
+}
+
+/// True if a connection may name a command, unknown ones included.
+fn may_ask(connection: &Connection, command: Option<&Spec>) -> bool {
+    connection.authenticated || command.is_some_and(|spec| spec.flags.has(Flags::NO_AUTH))
+}
+
+/// Whether a request may run now, or is kept.
+fn admit(
+    shared: &Shared,
+    connection: &mut Connection,
+    spec: &'static Spec,
+    arguments: Arguments<'_>,
+) -> Result<Step, Error> {
+    if !may_ask(connection, Some(spec)) {
+        return Err(Error::NoAuth);
     }
     acl::check::check(shared, connection, spec, arguments)?;
     if connection.is_listening() && !spec.flags.has(Flags::WHILE_SUBSCRIBED) {
@@ -176,10 +197,13 @@ pub fn run(
     tally.commands += 1;
     tally.writes += u64::from(spec.flags.has(Flags::WRITE));
     // Of what EXEC runs that was asked before all of it.
-    let room = connection.executing.is_none().then(|| {
-        let request = Request { spec, arguments };
-        Room::for_one(shared, connection.database, request, now)
-    });
+    let room = match connection.executing {
+        None => {
+            let request = Request { spec, arguments };
+            Room::for_one(shared, connection.database, request, now)
+        }
+        Some(_) => None,
+    };
     let is_full = room.as_ref().is_some_and(Room::is_full);
     let reply = Reply::new(output, protocol);
     let mut context = Context {

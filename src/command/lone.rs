@@ -6,6 +6,7 @@
 
 use super::arguments::Cursor;
 use super::context::Context;
+use super::counted;
 use super::limits::{self, Term};
 use crate::core::bucket::Bucket;
 use crate::core::limit::{BucketLimit, Limit};
@@ -32,10 +33,10 @@ pub fn decide<R>(
     let store = &context.shared.store;
     let (granted, result) = store.with_bucket(database, key, limit, now, |bucket| {
         let verdict = bucket.decide_alone(limit, cost, now, max_wait)?;
-        Some((verdict.granted, f(verdict, bucket)))
+        let granted = verdict.granted.then_some(verdict.wait);
+        Some((granted, f(verdict, bucket)))
     })?;
-    context.tally.granted += u64::from(granted);
-    context.tally.denied += u64::from(!granted);
+    counted::one(context.shared, context.tally, key, granted);
     Some(result)
 }
 
@@ -99,7 +100,11 @@ impl Form {
 /// What a connection asked for last, and in which words: it asks for few things, and to read them takes longer than a
 /// decision.
 #[derive(Default)]
-pub struct Memo(Option<Remembered>);
+pub struct Memo {
+    known: Option<Remembered>,
+    /// These are the words of the last request.
+    pub is_of_last: bool,
+}
 
 struct Remembered {
     form: Form,
@@ -112,14 +117,17 @@ struct Remembered {
 
 impl Memo {
     /// What was asked for in these words.
-    pub fn find(&self, form: Form, arguments: Arguments<'_>) -> Option<Asked> {
-        let known = self.0.as_ref().filter(|known| known.form == form)?;
-        let mut begin = 0;
-        for (at, &end) in known.ends[..form.words()].iter().enumerate() {
-            if arguments.get(BEGIN + at)? != &known.text[begin..end] {
-                return None;
+    pub fn find(&mut self, form: Form, arguments: Arguments<'_>) -> Option<Asked> {
+        let known = self.known.as_ref().filter(|known| known.form == form)?;
+        if !(self.is_of_last && arguments.repeats()) {
+            let mut begin = 0;
+            for (at, &end) in known.ends[..form.words()].iter().enumerate() {
+                if arguments.get(BEGIN + at)? != &known.text[begin..end] {
+                    return None;
+                }
+                begin = end;
             }
-            begin = end;
+            self.is_of_last = true;
         }
         Some(known.asked)
     }
@@ -137,6 +145,7 @@ impl Memo {
             ends,
             asked,
         };
-        self.0 = (!known.text.spilled()).then_some(known);
+        self.known = (!known.text.spilled()).then_some(known);
+        self.is_of_last = true;
     }
 }

@@ -10,6 +10,7 @@ pub mod caller;
 pub mod collections;
 pub mod connection;
 pub mod context;
+pub mod counted;
 pub mod deadline;
 pub mod decide;
 pub mod dispatch;

@@ -30,6 +30,13 @@ fn is_quick(spec: &'static Spec, arguments: Arguments<'_>) -> bool {
         && arguments.len() <= QUICK_ARGUMENTS_MAX
 }
 
+/// How long a command takes that SLOWLOG or LATENCY is to hear of, in nanoseconds.
+fn long_ns(shared: &Shared) -> u64 {
+    let settings = &shared.settings;
+    let slow_ns = settings.slowlog_slower_than_ns();
+    slow_ns.min(settings.latency_threshold_ns())
+}
+
 /// Reads the clock before a command that may take long, if quick ones have run since it was read.
 pub fn begins(
     spec: &'static Spec,
@@ -63,46 +70,56 @@ pub fn ran(
     began: Timestamp,
     failed: bool,
 ) {
-    let settings = &shared.settings;
-    let (slow_ns, late_ns) = (
-        settings.slowlog_slower_than_ns(),
-        settings.latency_threshold_ns(),
-    );
-    let took_ns = if slow_ns.min(late_ns) >= TICK_MAX_NS && is_quick(spec, arguments) {
+    if is_quick(spec, arguments) && long_ns(shared) >= TICK_MAX_NS {
         let calls = tally.ran_quickly(spec.name, failed);
-        if calls < STRETCH_MAX && shared.clock.tick() == connection.ran_until_tick {
-            0
-        } else {
+        if calls >= STRETCH_MAX || shared.clock.tick() != connection.ran_until_tick {
             let ns = connection.read_clock(&shared.clock);
-            tally.end_stretch(ns)
+            let took_ns = tally.end_stretch(ns);
+            measured(spec, shared, connection, arguments, tally, took_ns);
         }
     } else {
         settle(shared, connection, tally);
         connection.read_clock(&shared.clock);
         let took_ns = connection.ran_until.since(began);
         tally.ran(spec.name, took_ns, failed);
-        took_ns
-    };
+        measured(spec, shared, connection, arguments, tally, took_ns);
+    }
+    // As in Redis nobody watches administrators.
+    if shared.clients.monitors.any() && !spec.flags.has(Flags::ADMIN) {
+        show(spec, shared, connection, arguments);
+    }
+}
+
+/// It is known how long a command took.
+fn measured(
+    spec: &'static Spec,
+    shared: &Shared,
+    connection: &Connection,
+    arguments: Arguments<'_>,
+    tally: &mut Tally,
+    took_ns: u64,
+) {
     if tally.is_full() {
         shared.metrics.add(&tally.take());
     }
-    if took_ns >= slow_ns.min(late_ns) {
+    if took_ns >= long_ns(shared) {
         took_long(spec, shared, connection, arguments, took_ns);
     }
-    let monitors = &shared.clients.monitors;
-    // As in Redis nobody watches administrators.
-    if monitors.any() && !spec.flags.has(Flags::ADMIN) {
-        let bytes_max = settings.client_output_limit();
-        let mut line = Vec::with_capacity(128);
-        write_line(
-            &mut line,
-            spec,
-            connection,
-            arguments,
-            bytes_max.min(LINE_BYTES_MAX),
-        );
-        monitors.push(&line, bytes_max);
-    }
+}
+
+/// Shows monitors a command.
+#[cold]
+fn show(spec: &'static Spec, shared: &Shared, connection: &Connection, arguments: Arguments<'_>) {
+    let bytes_max = shared.settings.client_output_limit();
+    let mut line = Vec::with_capacity(128);
+    write_line(
+        &mut line,
+        spec,
+        connection,
+        arguments,
+        bytes_max.min(LINE_BYTES_MAX),
+    );
+    shared.clients.monitors.push(&line, bytes_max);
 }
 
 /// Notes a command that took long, for SLOWLOG and for LATENCY.

@@ -61,12 +61,16 @@ impl Room {
         is_full: false,
     };
 
-    /// Looks whether there is room for a request, and makes room where it can.
-    pub fn for_one(shared: &Shared, database: u8, request: Request<'_>, now: Timestamp) -> Self {
-        match request.may_add() && is_near(shared) {
-            true => Self::find(shared, database, std::iter::once(request), now),
-            false => Self::PLENTY,
-        }
+    /// Looks whether there is room for a request, and makes room where it can; `None` if there is plenty.
+    #[inline]
+    pub fn for_one(
+        shared: &Shared,
+        database: u8,
+        request: Request<'_>,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let asks = is_near(shared) && request.may_add();
+        asks.then(|| Self::find(shared, database, std::iter::once(request), now))
     }
 
     /// As [`Self::for_one`], for several that run one after the other.
@@ -165,6 +169,7 @@ fn calm(shared: &Shared, bound: usize) -> usize {
 }
 
 /// True if what is in use is near the bound, or above it.
+#[inline]
 fn is_near(shared: &Shared) -> bool {
     let bound = shared.settings.maxmemory();
     bound > 0 && memory::used_bytes_roughly() > calm(shared, bound) - bound / NEAR_PART

@@ -31,6 +31,11 @@ struct Part {
 }
 
 impl Part {
+    fn add(&mut self, failed: bool) {
+        self.calls += 1;
+        self.failed += u32::from(failed);
+    }
+
     fn is_of(&self, name: &'static str) -> bool {
         std::ptr::eq(self.name, name)
     }
@@ -43,28 +48,29 @@ impl Stretch {
     }
 
     /// A command has run.
+    #[inline]
     pub(super) fn add(&mut self, name: &'static str, failed: bool) {
         self.calls += 1;
         self.last_failed = failed;
-        if !self
-            .parts
-            .get(self.last)
-            .is_some_and(|last| last.is_of(name))
-        {
-            let known = self.parts.iter().position(|part| part.is_of(name));
-            self.last = known.unwrap_or_else(|| {
-                let (calls, failed) = (0, 0);
-                self.parts.push(Part {
-                    name,
-                    calls,
-                    failed,
-                });
-                self.parts.len() - 1
-            });
+        match self.parts.get_mut(self.last) {
+            Some(last) if last.is_of(name) => last.add(failed),
+            _ => self.part_of(name).add(failed),
         }
-        let part = &mut self.parts[self.last];
-        part.calls += 1;
-        part.failed += u32::from(failed);
+    }
+
+    /// The part of a command that is not the last.
+    fn part_of(&mut self, name: &'static str) -> &mut Part {
+        let known = self.parts.iter().position(|part| part.is_of(name));
+        self.last = known.unwrap_or_else(|| {
+            let (calls, failed) = (0, 0);
+            self.parts.push(Part {
+                name,
+                calls,
+                failed,
+            });
+            self.parts.len() - 1
+        });
+        &mut self.parts[self.last]
     }
 
     /// The clock was read, `ns` nanoseconds after the reading before: hands out what is to be counted, and returns how

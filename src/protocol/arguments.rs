@@ -18,6 +18,16 @@ impl Span {
         }
     }
 
+    /// The same span in bytes that begin `count` later.
+    pub(super) fn later(self, count: usize) -> Self {
+        Self::new(self.start as usize + count, self.end as usize + count)
+    }
+
+    /// Where it begins and ends.
+    pub(super) fn ends(self) -> (usize, usize) {
+        (self.start as usize, self.end as usize)
+    }
+
     fn of(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.start as usize..self.end as usize]
     }
@@ -25,17 +35,33 @@ impl Span {
 
 /// The arguments of one request, the command's name first: byte strings of any content, borrowed.
 ///
-/// Two words of pointer and length each; copy it freely.
+/// Two words of pointer and length each, and a flag; copy it freely.
 #[derive(Clone, Copy)]
 pub struct Arguments<'a> {
     bytes: &'a [u8],
     spans: &'a [Span],
+    repeats: bool,
 }
 
 impl<'a> Arguments<'a> {
     /// Every span must lie within `bytes`.
     pub(super) fn new(bytes: &'a [u8], spans: &'a [Span]) -> Self {
-        Self { bytes, spans }
+        Self {
+            bytes,
+            spans,
+            repeats: false,
+        }
+    }
+
+    /// These are, but for the second, the words of the request before it: see [`Self::repeats`].
+    pub(super) fn repeating(self, repeats: bool) -> Self {
+        Self { repeats, ..self }
+    }
+
+    /// True if the request that the same connection made just before has the same words, all but the second, which
+    /// is as long. Whatever was found out about those words need not be found out again. False says nothing.
+    pub fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// How many arguments there are.
@@ -63,10 +89,7 @@ impl<'a> Arguments<'a> {
 
     /// The arguments from index `from` on; empty when there are no more than `from`.
     pub fn tail(&self, from: usize) -> Self {
-        Self {
-            bytes: self.bytes,
-            spans: self.spans.get(from..).unwrap_or_default(),
-        }
+        Self::new(self.bytes, self.spans.get(from..).unwrap_or_default())
     }
 }
 

@@ -6,7 +6,6 @@
 
 use super::arguments::{Arguments, Span};
 use super::limits::RequestLimits;
-use smallvec::SmallVec;
 
 /// Most requests that are looked at ahead: as many as memory answers to at a time.
 const REQUESTS_MAX: usize = 16;
@@ -14,95 +13,143 @@ const REQUESTS_MAX: usize = 16;
 const ARGUMENTS_MAX: usize = 80;
 
 /// Requests at the start of a buffer.
-#[derive(Default)]
 pub struct Batch {
-    spans: SmallVec<[Span; ARGUMENTS_MAX]>,
-    requests: SmallVec<[Request; REQUESTS_MAX]>,
+    spans: [Span; ARGUMENTS_MAX],
+    /// How many of the spans are those of arguments.
+    arguments: usize,
+    requests: [Request; REQUESTS_MAX],
+    /// How many of the requests were found.
+    found: usize,
     next: usize,
 }
 
-/// Where a request ends, among the arguments and in bytes from the start of the buffer.
-#[derive(Clone, Copy)]
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            spans: [Span::new(0, 0); ARGUMENTS_MAX],
+            arguments: 0,
+            requests: [Request::default(); REQUESTS_MAX],
+            found: 0,
+            next: 0,
+        }
+    }
+}
+
+/// Where a request lies, among the arguments and in bytes from the start of the buffer.
+#[derive(Clone, Copy, Default)]
 struct Request {
+    arguments_start: usize,
     arguments_end: usize,
+    start: usize,
     end: usize,
+    /// All words but the second are those of the request before.
+    repeats: bool,
 }
 
 impl Batch {
     /// Finds the requests that begin at the start of `buf`; those found before are forgotten.
     pub fn fill(&mut self, buf: &[u8], limits: &RequestLimits) {
-        self.spans.clear();
-        self.requests.clear();
-        self.next = 0;
-        let mut begin = 0;
-        while self.requests.len() < REQUESTS_MAX {
-            let before = self.spans.len();
-            let Some(end) = self.read(buf, begin, limits) else {
-                self.spans.truncate(before);
+        (self.arguments, self.found, self.next) = (0, 0, 0);
+        let mut last = Request::default();
+        while self.found < REQUESTS_MAX {
+            let found = self.repeat(buf, last);
+            let Some(request) = found.or_else(|| self.read(buf, last, limits)) else {
                 return;
             };
-            self.requests.push(Request {
-                arguments_end: self.spans.len(),
-                end,
-            });
-            begin = end;
+            self.requests[self.found] = request;
+            self.found += 1;
+            self.arguments = request.arguments_end;
+            last = request;
         }
     }
 
-    /// Reads the request that begins at `begin`, and where it ends; `None` if it is not short, not there as a whole, or
-    /// wrong.
-    fn read(&mut self, buf: &[u8], begin: usize, limits: &RequestLimits) -> Option<usize> {
+    /// The request behind `last`, if it is that again with another second word of the same length: most of a pipeline asks for the
+    /// same of many keys.
+    fn repeat(&mut self, buf: &[u8], last: Request) -> Option<Request> {
+        let (from, to) = (last.arguments_start, last.arguments_end);
+        let count = to - from;
+        if count < 2 || to + count > ARGUMENTS_MAX {
+            return None;
+        }
+        let bytes = last.end - last.start;
+        let (start, end) = (last.end, last.end + bytes);
+        let (before, now) = (&buf[last.start..start], buf.get(start..end)?);
+        let (key_start, key_end) = self.spans[from + 1].ends();
+        let (head, tail) = (key_start - last.start, key_end - last.start);
+        if now[tail..] != before[tail..] || now[..head] != before[..head] {
+            return None;
+        }
+        let (known, new) = self.spans.split_at_mut(to);
+        for (span, known) in new.iter_mut().zip(&known[from..]) {
+            *span = known.later(bytes);
+        }
+        Some(Request {
+            arguments_start: to,
+            arguments_end: to + count,
+            start,
+            end,
+            repeats: true,
+        })
+    }
+
+    /// Reads the request behind `last`; `None` if it is not short, not there as a whole, or wrong.
+    fn read(&mut self, buf: &[u8], last: Request, limits: &RequestLimits) -> Option<Request> {
+        let (begin, from) = (last.end, last.arguments_end);
         let (count, mut position) = short_line(buf, begin, b'*')?;
-        let room = limits.arguments_max.min(ARGUMENTS_MAX - self.spans.len());
+        let room = limits.arguments_max.min(ARGUMENTS_MAX - from);
         if count == 0 || count > room {
             return None;
         }
-        for _ in 0..count {
+        for span in &mut self.spans[from..from + count] {
             let (bytes, start) = short_line(buf, position, b'$')?;
             let end = start + bytes;
             position = end + 2;
             if bytes > limits.bulk_bytes_max || *buf.get(end..position)? != *b"\r\n" {
                 return None;
             }
-            self.spans.push(Span::new(start, end));
+            *span = Span::new(start, end);
         }
-        (position - begin <= limits.request_bytes_max).then_some(position)
+        (position - begin <= limits.request_bytes_max).then_some(Request {
+            arguments_start: from,
+            arguments_end: from + count,
+            start: begin,
+            end: position,
+            repeats: false,
+        })
     }
 
     /// True if there are no more.
     pub fn is_served(&self) -> bool {
-        self.next == self.requests.len()
+        self.next == self.found
     }
 
     /// How many requests there are.
     pub fn len(&self) -> usize {
-        self.requests.len()
+        self.found
     }
 
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
-        self.requests.is_empty()
+        self.found == 0
     }
 
-    /// Request `index`, in the buffer in which it was found.
-    fn arguments<'a>(&'a self, buf: &'a [u8], index: usize) -> Arguments<'a> {
-        let begin = match index {
-            0 => 0,
-            _ => self.requests[index - 1].arguments_end,
-        };
-        Arguments::new(buf, &self.spans[begin..self.requests[index].arguments_end])
+    /// What a request says, in the buffer in which it was found.
+    fn arguments<'a>(&'a self, buf: &'a [u8], request: &Request) -> Arguments<'a> {
+        let spans = &self.spans[request.arguments_start..request.arguments_end];
+        Arguments::new(buf, spans).repeating(request.repeats)
     }
 
     /// All requests.
     pub fn iter<'a>(&'a self, buf: &'a [u8]) -> impl Iterator<Item = Arguments<'a>> {
-        (0..self.len()).map(move |index| self.arguments(buf, index))
+        let found = self.requests[..self.found].iter();
+        found.map(move |request| self.arguments(buf, request))
     }
 
     /// The next request, and where it ends in the buffer.
     pub fn next<'a>(&'a mut self, buf: &'a [u8]) -> Option<(Arguments<'a>, usize)> {
-        let end = self.requests.get(self.next)?.end;
+        let request = *self.requests[..self.found].get(self.next)?;
         self.next += 1;
-        Some((self.arguments(buf, self.next - 1), end))
+        Some((self.arguments(buf, &request), request.end))
     }
 }
 
@@ -122,6 +169,7 @@ fn short_line(buf: &[u8], at: usize, sign: u8) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::OwnedArguments;
     use super::super::request::{Scan, Scanner};
     use super::*;
     use proptest::prelude::*;
@@ -146,6 +194,17 @@ mod tests {
                 }
                 bytes
             });
+        // A request and the like of it, and what differs in one byte.
+        let alike = select(vec![
+            "*3\r\n$1\r\na\r\n$2\r\nk1\r\n$2\r\n80\r\n",
+            "*3\r\n$1\r\na\r\n$2\r\nk2\r\n$2\r\n80\r\n",
+            "*3\r\n$1\r\na\r\n$2\r\n\r\n\r\n$2\r\n80\r\n",
+            "*3\r\n$1\r\na\r\n$2\r\nk3\r\n$2\r\n81\r\n",
+            "*3\r\n$1\r\nA\r\n$2\r\nk3\r\n$2\r\n81\r\n",
+            "*3\r\n$1\r\na\r\n$3\r\nk31\r\n$1\r\n8\r\n",
+            "*2\r\n$1\r\na\r\n$2\r\nk1\r\n",
+            "*1\r\n$1\r\na\r\n",
+        ]);
         let odd = select(vec![
             "*1\r\n$4\r\nPING\r\n",
             "PING\r\n",
@@ -159,7 +218,8 @@ mod tests {
             "\r\n",
             "*1\r\n$-1\r\n",
         ]);
-        prop_oneof![3 => whole, 1 => odd.prop_map(|text| text.as_bytes().to_vec())]
+        let text = |text: &str| text.as_bytes().to_vec();
+        prop_oneof![3 => whole, 6 => alike.prop_map(text), 1 => odd.prop_map(text)]
     }
 
     proptest! {
@@ -169,13 +229,20 @@ mod tests {
             bytes.truncate(cut.index(bytes.len() + 1));
             let (mut batch, mut scanner) = (Batch::default(), Scanner::new());
             batch.fill(&bytes, &LIMITS);
-            prop_assert!(!batch.spans.spilled() && !batch.requests.spilled());
             let ahead: Vec<_> = batch.iter(&bytes).map(|arguments| format!("{arguments:?}")).collect();
-            let mut at = 0;
+            let (mut at, mut last) = (0, OwnedArguments::from_slices(&[]));
             for ahead in ahead {
                 let (arguments, end) = batch.next(&bytes).expect("it is there");
                 prop_assert_eq!(&ahead, &format!("{arguments:?}"));
                 prop_assert_eq!(scanner.scan(&bytes[at..], &LIMITS), Ok(Scan::Request { arguments, consumed: end - at }));
+                let before = last.as_arguments();
+                let others = |words: Arguments<'_>| [words.get(0).map(<[u8]>::to_vec)].into_iter().chain(words.tail(2).iter().map(|word| Some(word.to_vec()))).collect::<Vec<_>>();
+                let alike = arguments.len() > 1
+                    && others(arguments) == others(before)
+                    && before.get(1).map(<[u8]>::len) == arguments.get(1).map(<[u8]>::len);
+                // Words of as many bytes are in the same places.
+                prop_assert_eq!(arguments.repeats(), alike);
+                last = OwnedArguments::from(arguments);
                 at = end;
             }
             prop_assert!(batch.next(&bytes).is_none());

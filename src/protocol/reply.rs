@@ -102,8 +102,14 @@ impl<'a> Reply<'a> {
     /// An array of integers, whole: what the limit commands reply.
     pub fn integers(&mut self, values: &[i64]) {
         self.array(values.len());
-        for &value in values {
-            write_integer(self.out, value);
+        for values in values.chunks(INTEGERS_MAX) {
+            // Put together on the stack: one check of the vector's capacity for all of them.
+            let (mut lines, mut end) = ([0; INTEGERS_MAX * HEAD_BYTES_MAX], 0);
+            for &value in values {
+                let line = lines[end..].first_chunk_mut();
+                end += put_number_line(line.expect("there is room for as many"), b':', value);
+            }
+            self.out.extend_from_slice(&lines[..end]);
         }
     }
 
@@ -252,6 +258,8 @@ impl<'a> Reply<'a> {
     }
 }
 
+/// Integers that are put together on the stack at a time: as many as a limit command replies.
+const INTEGERS_MAX: usize = 8;
 /// Longest head of a bulk string or aggregate: kind, 20 digits, CR LF.
 const HEAD_BYTES_MAX: usize = 23;
 
@@ -262,18 +270,31 @@ fn write_integer(out: &mut Vec<u8>, value: i64) {
 
 #[inline]
 fn write_number_line(out: &mut Vec<u8>, kind: u8, value: i64) {
-    if let 0..=9 = value {
-        out.extend_from_slice(&[kind, b'0' + value as u8, b'\r', b'\n']);
-        return;
+    let mut line = [0; HEAD_BYTES_MAX];
+    let end = put_number_line(&mut line, kind, value);
+    out.extend_from_slice(&line[..end]);
+}
+
+/// Writes `value` between `kind` and CR LF to the start of `line`; how many bytes.
+#[inline]
+fn put_number_line(line: &mut [u8; HEAD_BYTES_MAX], kind: u8, value: i64) -> usize {
+    // Nearly all numbers are small.
+    if let 0..=99 = value {
+        let (tens, ones) = (b'0' + value as u8 / 10, b'0' + value as u8 % 10);
+        return if value < 10 {
+            line[..4].copy_from_slice(&[kind, ones, b'\r', b'\n']);
+            4
+        } else {
+            line[..5].copy_from_slice(&[kind, tens, ones, b'\r', b'\n']);
+            5
+        };
     }
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(value).as_bytes();
-    // Put together on the stack: one check of the vector's capacity instead of three.
-    let mut line = [0; HEAD_BYTES_MAX];
     line[0] = kind;
     line[1..=digits.len()].copy_from_slice(digits);
     line[digits.len() + 1..digits.len() + 3].copy_from_slice(b"\r\n");
-    out.extend_from_slice(&line[..digits.len() + 3]);
+    digits.len() + 3
 }
 
 /// Appends what is formatted, as it is.

@@ -77,6 +77,7 @@ impl Hub {
     }
 
     /// True if something was noted that may not have been handed over yet.
+    #[inline]
     pub fn has_noted(&self) -> bool {
         self.undelivered.load(Ordering::Acquire) > 0
     }

@@ -164,6 +164,16 @@ pub(super) const ROWS: &[Row] = &[
         parse: None,
     },
     Row {
+        name: "metrics-bind",
+        get: |s| text(&s.fixed.metrics_bind),
+        parse: None,
+    },
+    Row {
+        name: "metrics-key-prefix",
+        get: |s| text(s.fixed.metrics_key_prefixes.join(" ")),
+        parse: None,
+    },
+    Row {
         name: "port",
         get: |s| text(s.fixed.port),
         parse: None,

@@ -109,11 +109,17 @@ impl Lapses {
 
     /// Takes out those that have lapsed and that nobody was told of, in the order in which that was noticed.
     pub fn take_noticed(&self) -> Vec<(Home, u64)> {
-        // Looked at first: a swap takes the line from the other threads, and it is for after each command.
-        if !self.has_noticed.load(Relaxed) || !self.has_noticed.swap(false, Relaxed) {
+        if !self.has_noticed.swap(false, Relaxed) {
             return Vec::new();
         }
         std::mem::take(&mut self.noticed.lock())
+    }
+
+    /// True if there may be some. A swap would take the line from the other threads, and this is asked behind each
+    /// command.
+    #[inline]
+    pub fn has_noticed(&self) -> bool {
+        self.has_noticed.load(Relaxed)
     }
 
     /// A database was emptied.

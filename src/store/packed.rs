@@ -79,6 +79,24 @@ impl Packed {
         Self(Form::new(&value).unwrap_or_else(|| Form::Whole(Box::new(value))))
     }
 
+    /// Packs a bucket.
+    pub fn of_bucket(bucket: Bucket) -> Self {
+        let level = bucket.level;
+        match (
+            Shared::new(bucket.limit),
+            u32::try_from(level.deficit >> 64),
+        ) {
+            (Some(limit), Ok(deficit_high)) if bucket.undrained.is_none() => Self(Form::Bucket {
+                limit,
+                promised: Promised::of(&bucket),
+                deficit_high,
+                deficit_low: level.deficit as u64,
+                base: level.base,
+            }),
+            _ => Self(Form::Whole(Box::new(bucket.into()))),
+        }
+    }
+
     /// Calls `f` with the value.
     pub fn read<R>(&self, f: impl FnOnce(&Value) -> R) -> R {
         match &self.0 {
@@ -159,7 +177,18 @@ impl Packed {
 
     /// True if nobody would miss it at `now`: it has gone by itself, and left no lease that somebody has to notice.
     pub fn is_dead(&self, now: Timestamp) -> bool {
-        self.read(|value| value.leases() == 0 && value.is_forgettable(now))
+        match &self.0 {
+            // Asked of nearly all keys when a table is full.
+            Form::Bucket {
+                limit,
+                promised,
+                deficit_high,
+                deficit_low,
+                base,
+            } => unpacked_bucket(limit, *promised, *deficit_high, *deficit_low, *base)
+                .is_full(now, Timestamp::ZERO),
+            _ => self.read(|value| value.leases() == 0 && value.is_forgettable(now)),
+        }
     }
 
     /// Bytes that it takes outside of itself.

@@ -5,6 +5,7 @@
 //! shard at a time and a part of it.
 
 use super::key::Key;
+use super::outline::{self, Outline};
 use super::packed::Packed;
 use super::table::{Fill, PLACE_BYTES, Table};
 use super::value::Value;
@@ -13,6 +14,7 @@ use crate::core::units::Timestamp;
 use ahash::RandomState;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Shards of a database, a power of two. Many, so that calls rarely meet at one, and that one of ten million keys (20,000)
@@ -25,6 +27,10 @@ const POSITION_BITS: u32 = 57;
 
 /// The position without the bits of the shard.
 const SHARD_SHIFT: u32 = POSITION_BITS - SHARDS.trailing_zeros();
+
+/// For how long, in nanoseconds, a key has been dead that is dropped to make room: one that is called several times a second
+/// keeps its place, however soon it is full again. To make it anew takes longer than a call.
+const DEAD_FOR_NS: u64 = 1_000_000_000;
 
 /// What one step of a sweep over a shard did.
 pub struct Step {
@@ -48,6 +54,8 @@ impl Step {
 /// One database.
 pub struct Shards {
     shards: Box<[Shard]>,
+    /// Of each shard's table, to be read without its lock.
+    outlines: Box<[Outline]>,
     hasher: RandomState,
     crowded_out: AtomicUsize,
 }
@@ -61,6 +69,7 @@ impl Shards {
     pub fn new(hasher: RandomState) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            outlines: (0..SHARDS).map(|_| Outline::default()).collect(),
             hasher,
             crowded_out: AtomicUsize::new(0),
         }
@@ -148,7 +157,7 @@ impl Shards {
         }
         let mut bucket = begin();
         let result = f(&mut bucket)?;
-        self.put(&mut table, key, hash, bucket.into(), now);
+        self.insert(&mut table, key, hash, Packed::of_bucket(bucket), now);
         touch();
         Some(result)
     }
@@ -209,12 +218,30 @@ impl Shards {
         } else if let Some(packed) = table.find_mut(hash, key) {
             packed.put(value);
         } else {
-            let place = (Key::new(key), Packed::new(value));
-            let rehash = |key: &Key| self.hash(key.as_bytes());
-            let dropped = table.insert(hash, place, rehash, |packed| packed.is_dead(now));
-            if dropped > 0 {
-                self.crowded_out.fetch_add(dropped, Relaxed);
-            }
+            self.insert(table, key, hash, Packed::new(value), now);
+        }
+    }
+
+    /// Puts in a key that is not there.
+    fn insert(&self, table: &mut Table, key: &[u8], hash: u64, packed: Packed, now: Timestamp) {
+        let rehash = |key: &Key| self.hash(key.as_bytes());
+        let at = now.before_ns(DEAD_FOR_NS);
+        let place = (Key::new(key), packed);
+        let dropped = table.insert(hash, place, rehash, |packed| packed.is_dead(at));
+        if dropped > 0 {
+            self.crowded_out.fetch_add(dropped, Relaxed);
+        }
+        self.outlines[shard_of(hash)].follow(table.extent());
+    }
+
+    /// Has the processor fetch what it will look at for these keys, so that it waits for all of them at once and not for each in
+    /// its turn. Nothing is promised and nothing locked.
+    pub fn fetch<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
+        for key in keys {
+            let hash = self.hash(key);
+            let shard = shard_of(hash);
+            outline::fetch_line(ptr::from_ref(&self.shards[shard]).addr());
+            self.outlines[shard].fetch(hash);
         }
     }
 

@@ -11,6 +11,7 @@
 use super::key::Key;
 use super::packed::Packed;
 use hashbrown::HashTable;
+use std::ptr;
 
 /// A key and what it holds.
 type Place = (Key, Packed);
@@ -34,6 +35,17 @@ const SAMPLE_PLACES: usize = 128;
 pub struct Table {
     places: HashTable<Place>,
     old: Option<Box<Old>>,
+    /// Of [`Self::places`]; zero until a key has been put into it.
+    end: usize,
+}
+
+/// Where the places of a table lie.
+#[derive(Clone, Copy)]
+pub struct Extent {
+    /// The address behind the place of index 0. Those of others are before it, in order.
+    pub end: usize,
+    /// The bits of a hash that are the index from which on its key is looked for.
+    pub mask: usize,
 }
 
 /// What was done about an old table.
@@ -114,7 +126,7 @@ impl Table {
 
     /// What the key holds, to change.
     pub fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<&mut Packed> {
-        let Self { places, old } = self;
+        let Self { places, old, .. } = self;
         let place = match places.find_mut(hash, is(key)) {
             None => old.as_mut()?.places.find_mut(hash, is(key)),
             found => found,
@@ -155,9 +167,22 @@ impl Table {
             });
         }
         dropped += self.move_on(MOVED_AT_A_TIME, &rehash, &is_dead).dropped;
-        self.places
+        let place = self
+            .places
             .insert_unique(hash, place, |(key, _)| rehash(key));
+        if self.end == 0 {
+            let before = (place.bucket_index() + 1) * size_of::<Place>();
+            self.end = ptr::from_ref(place.get()).addr().wrapping_add(before);
+        }
         dropped
+    }
+
+    /// Where it lies, as far as that can be told from outside of hashbrown: for hints only.
+    pub fn extent(&self) -> Extent {
+        Extent {
+            end: self.end,
+            mask: self.places.num_buckets() - 1,
+        }
     }
 
     /// About how many keys of a full table are not dead, going by some of its places.
@@ -177,6 +202,7 @@ impl Table {
     /// Begins to move to a table with room for so many keys in all, once nothing is on its way.
     fn exchange(&mut self, keys_max: usize) {
         let places = std::mem::replace(&mut self.places, HashTable::with_capacity(keys_max));
+        self.end = 0;
         if !places.is_empty() {
             self.old = Some(Box::new(Old { places, next: 0 }));
         }

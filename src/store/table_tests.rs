@@ -61,6 +61,19 @@ impl Counted {
         self.table.move_on(count, rehash, |_| false).places
     }
 
+    /// Its outline is true: places lie where it says, or it says nothing.
+    fn check_extent(&self) {
+        let Extent { end, mask } = self.table.extent();
+        let places = &self.table.places;
+        assert_eq!(mask + 1, places.num_buckets());
+        for index in (0..=mask).filter(|_| end != 0) {
+            if let Some(place) = places.get_bucket(index) {
+                let behind = (index + 1) * size_of::<Place>();
+                assert_eq!(ptr::from_ref(place).addr(), end - behind);
+            }
+        }
+    }
+
     fn keys(&self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.table.iter().map(|(key, _)| key.clone()).collect();
         keys.sort();
@@ -132,6 +145,7 @@ proptest! {
             }
             prop_assert_eq!(counted.table.len(), model.len());
         }
+        counted.check_extent();
         for key in 0..2_000 {
             prop_assert_eq!(counted.holds(key), model.contains_key(&key), "{}", key);
         }

@@ -82,6 +82,11 @@ pub fn check_again(
     denied.map_err(|denied| refuse(shared, context.connection, spec, arguments, denied))
 }
 
+/// Whether a user may make a request that there is.
+pub fn allows(acl: &Acl, user: &User, arguments: Arguments<'_>) -> bool {
+    dispatch::named(arguments).is_some_and(|spec| of_user(acl, user, spec, arguments).is_ok())
+}
+
 /// Whether a user may make a request.
 pub(super) fn of_user(
     acl: &Acl,

@@ -47,6 +47,8 @@ pub struct Connection {
     pub ran_until: Timestamp,
     /// The tick of the clock then.
     pub ran_until_tick: u64,
+    /// The row of the last request, if its second word has no say in that.
+    pub row: Option<&'static Spec>,
     /// The parameters that it named last.
     pub memo: Memo,
     /// What the server has to do before the next command, and whose result is the reply.
@@ -84,6 +86,7 @@ impl Connection {
             bound: BoundLeases::default(),
             ran_until: Timestamp::ZERO,
             ran_until_tick: 0,
+            row: None,
             memo: Memo::default(),
             pending: None,
             held_back: None,

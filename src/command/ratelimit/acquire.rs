@@ -45,7 +45,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     if let Some(outcome) = decide::decide_unless_waited(context, arguments, &call, mode)?
         && !waits(&call, &outcome)
     {
-        decide::count(context, mode, &outcome);
+        decide::count(context, &call, mode, &outcome);
         outcome.write_wait(&mut context.reply, &call);
         return Ok(());
     }
@@ -93,7 +93,8 @@ fn wish(context: &Context<'_>, arguments: Arguments<'_>, call: &Call<'_>) -> Wis
         ticket: options.ticket,
     };
     Wish {
-        caller: Caller::new(context, arguments, first, options.id, asked),
+        caller: Caller::new(context, arguments, first, options.id, asked)
+            .under(call.rules.iter().filter_map(|rule| rule.policy)),
         database: context.connection.database,
         wants: call.rules.iter().map(want).collect(),
         priority: options.priority,

@@ -5,6 +5,7 @@
 use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
+use crate::command::counted;
 use crate::command::error::Error;
 use crate::command::limits::{gcra_limit, max_burst};
 use crate::command::lone::{self, Asked, Form};
@@ -12,7 +13,7 @@ use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::core::decision::{Earliest, Standing};
 use crate::core::limit::Limit;
 use crate::core::number::{self, Decimal};
-use crate::core::units::{SECOND, Span, Timestamp};
+use crate::core::units::{SECOND, Span, Timestamp, Wait};
 use crate::protocol::Arguments;
 
 const MAX_BURST: Argument = Argument::integer("max_burst");
@@ -120,8 +121,8 @@ fn take(context: &mut Context<'_>, key: &[u8], limit: Limit, cost: u64) -> Resul
         })
     })?;
     if cost > 0 {
-        context.tally.granted += u64::from(answer.allowed);
-        context.tally.denied += u64::from(!answer.allowed);
+        let at_once = answer.allowed.then_some(Wait::ZERO);
+        counted::one(context.shared, context.tally, key, at_once);
     }
     Ok(answer)
 }

@@ -4,6 +4,7 @@ use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::connection::Pending;
 use crate::command::context::Context;
+use crate::command::counted;
 use crate::command::error::Error;
 use crate::command::limits::{leases_limit, leases_max};
 use crate::command::replay;
@@ -178,8 +179,8 @@ fn lease(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Erro
 }
 
 fn reply(context: &mut Context<'_>, key: &[u8], granted: Option<&Granted>) {
-    context.tally.granted += u64::from(granted.is_some());
-    context.tally.denied += u64::from(granted.is_none());
+    let at_once = granted.map(|_| Wait::ZERO);
+    counted::one(context.shared, context.tally, key, at_once);
     let Some(granted) = granted else {
         context.reply.null();
         return;

@@ -355,6 +355,7 @@ impl Journal {
     }
 
     fn error(&self, generation: u64, doing: &'static str, source: io::Error) -> JournalError {
+        self.status.change(|report| report.failures += 1);
         JournalError {
             path: path_of(&self.snapshot, generation),
             doing,
