@@ -13,7 +13,7 @@
 use super::super::codec;
 use super::super::codec_gone::Gone;
 use super::super::snapshot::RECORDS_AT_A_TIME;
-use super::output::BatchWriter;
+use super::batch::BatchWriter;
 use crate::core::units::Timestamp;
 use crate::store::{AnswerName, DATABASES_MAX, Key, Names, Store, TouchedRecords};
 use std::io;
