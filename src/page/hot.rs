@@ -17,6 +17,9 @@ const LINE_SECONDS: usize = 60;
 /// So many seconds ago all was handed in that was counted of a second.
 const HANDED_IN: usize = 2;
 
+/// A key of a database.
+type Name = (u8, Arc<[u8]>);
+
 /// What is counted of a key in the last minute, in the order of [`Kind::ALL`].
 type Counts = [u64; Kind::ALL.len()];
 
@@ -59,9 +62,9 @@ pub(super) fn hot(viewer: &mut Viewer<'_>, now: Timestamp) -> Vec<Value> {
 }
 
 /// What was counted of keys of all databases.
-fn counted(viewer: &mut Viewer<'_>, now: Timestamp) -> Vec<((u8, Arc<[u8]>), Counts)> {
+fn counted(viewer: &mut Viewer<'_>, now: Timestamp) -> Vec<(Name, Counts)> {
     let store = &viewer.engine.shared.store;
-    let mut rows: BTreeMap<(u8, Arc<[u8]>), Counts> = BTreeMap::new();
+    let mut rows: BTreeMap<Name, Counts> = BTreeMap::new();
     for database in (0..DATABASES_MAX).filter(|&database| database == 0 || store.len(database) > 0)
     {
         for kind in Kind::ALL {

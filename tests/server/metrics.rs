@@ -1,6 +1,6 @@
 //! The port for metrics: what it answers, to whom, and what it does not put up with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -550,4 +550,149 @@ fn flags_that_are_wrong_end_the_start() {
     ]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("metrics-key-prefix = \"a b c\""), "{shown}");
+}
+
+/// The names of metrics in a text, without the endings of a histogram's series.
+fn named(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = text.split(|c| !is_part(c));
+    let names = words.filter(|word| word.starts_with("tollgate_") || word.starts_with("process_"));
+    names
+        .map(|name| {
+            let mut endings = ["_bucket", "_count", "_sum"].iter();
+            let plain = endings.find_map(|ending| name.strip_suffix(ending));
+            plain.unwrap_or(name).to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn what_is_documented_is_there_and_what_is_there_is_documented() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = Site::start(directory.path(), &[]);
+    let page = site.get("/metrics").body;
+    let families = page.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let there: BTreeSet<String> = families
+        .filter_map(|line| line.split(' ').next())
+        .map(str::to_owned)
+        .collect();
+    assert!(there.len() > 50, "{there:?}");
+    let read = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("docs")
+            .join(name);
+        std::fs::read_to_string(path).unwrap()
+    };
+    for file in ["grafana-dashboard.json", "alerts.yml"] {
+        let named = named(&read(file));
+        let unknown: Vec<_> = named.difference(&there).collect();
+        assert!(
+            named.len() > 10 && unknown.is_empty(),
+            "{file}: {unknown:?}"
+        );
+    }
+    let page = read("operations.md");
+    let (_, behind) = page.split_once("\n## What each number means\n").unwrap();
+    let documented = named(behind.split("\n## ").next().unwrap());
+    assert_eq!(documented, there);
+}
+
+#[test]
+fn the_page_is_served_with_a_policy_and_its_actions_are_off() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = Site::start(directory.path(), &[]);
+    let page = site.get("/");
+    assert_eq!(page.status, 200);
+    assert!(
+        page.head
+            .contains("content-security-policy: default-src 'none'"),
+        "{}",
+        page.head
+    );
+    assert!(page.body.contains("<title>Tollgate</title>"));
+    assert_eq!(site.ask("GET", "/", &["Host: evil.example"]).status, 403);
+    assert_eq!(
+        site.ask("GET", "/events", &["Host: evil.example"]).status,
+        403
+    );
+    assert_eq!(site.get("/action").status, 405);
+    let headers = [
+        "Host: localhost",
+        "X-Tollgate-Action: 1",
+        "Content-Length: 0",
+    ];
+    let off = site.ask("POST", "/action", &headers);
+    assert_eq!(off.status, 403);
+    assert!(off.body.contains("--ui-actions"), "{}", off.body);
+    assert_eq!(site.ask("POST", "/", &headers).status, 405);
+    for (query, status) in [
+        ("", 400),
+        ("?key=%zz", 400),
+        ("?db=16&key=a", 400),
+        ("?db=15&key=a%20b", 200),
+    ] {
+        assert_eq!(
+            site.get(&format!("/usage{query}")).status,
+            status,
+            "{query}"
+        );
+    }
+    let unused = site.get("/usage?key=a%20b%FF").body;
+    assert_eq!(
+        unused,
+        r#"{"db":0,"id":"a%20b%FF","name":"a b\\xff","usage":null}"#
+    );
+}
+
+#[test]
+fn an_action_is_a_command_of_who_asks() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = Site::start(directory.path(), &["--ui-actions", "--requirepass", "pw"]);
+    let mut wire = site.server.connect();
+    wire.send("AUTH pw\r\nACL SETUSER ops on >pw ~a:* +info +rl.pause +select\r\n")
+        .expect("+OK\r\n+OK\r\n");
+    let act = |credentials: &str, more: &str, body: &str| {
+        let request = format!(
+            "POST /action HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Basic {credentials}\r\n{more}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let answer = site.raw(request.as_bytes());
+        let status = answer
+            .split(' ')
+            .nth(1)
+            .and_then(|code| code.parse::<u16>().ok());
+        (
+            status.expect(&answer),
+            answer.rsplit("\r\n").next().unwrap_or_default().to_owned(),
+        )
+    };
+    let own = "X-Tollgate-Action: 1\r\n";
+    let pause = r#"{"do":"pause","db":2,"key":"a%3A1","for":"10s"}"#;
+    assert_eq!(
+        act("b3BzOnB3", own, pause),
+        (200, r#"{"reply":"10000"}"#.to_owned())
+    );
+    wire.send("SELECT 2\r\nPTTL a:1\r\n")
+        .expect("+OK\r\n:20000\r\n");
+    let (status, said) = act("b3BzOnB3", own, &pause.replace("a%3A1", "b%3A1"));
+    assert!(status == 409 && said.contains("NOPERM"), "{said}");
+    let (status, said) = act("b3BzOnB3", own, r#"{"do":"reset","db":2,"key":"a%3A1"}"#);
+    assert!(status == 409 && said.contains("NOPERM"), "{said}");
+    assert_eq!(act("b3BzOnB3", "", pause).0, 403);
+    assert_eq!(act("b3BzOndyb25n", own, pause).0, 401);
+    for wrong in [
+        "",
+        "{",
+        "[]",
+        "{\"do\":\"flush\",\"db\":0,\"key\":\"a\"}",
+        &"[".repeat(4_000),
+        &" ".repeat(5_000),
+    ] {
+        assert_eq!(act("b3BzOnB3", own, wrong).0, 400, "{wrong:.20}");
+    }
+    let sites = format!("{own}Sec-Fetch-Site: cross-site\r\n");
+    assert_eq!(act("b3BzOnB3", &sites, pause).0, 403);
+    let origin = format!("{own}Origin: http://evil.example\r\n");
+    assert_eq!(act("b3BzOnB3", &origin, pause).0, 403);
+    wire.ping();
 }
