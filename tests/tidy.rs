@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("waiting", &["core", "store"]),
     ("password", &[]),
     ("settings", &["core", "password"]),
-    ("config", &["core", "password", "settings"]),
+    ("config", &["core", "metrics", "password", "settings"]),
     ("clock", &["core"]),
     ("metrics", &[]),
     ("acl", &["glob"]),
@@ -79,7 +79,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "session",
         &[
-            "clients", "command", "core", "engine", "metrics", "protocol",
+            "acl", "clients", "command", "core", "engine", "metrics", "protocol",
+        ],
+    ),
+    (
+        "exposition",
+        &[
+            "acl", "command", "core", "engine", "memory", "metrics", "store",
+        ],
+    ),
+    ("base64", &[]),
+    (
+        "page",
+        &[
+            "acl", "base64", "command", "core", "engine", "hot", "memory", "metrics", "store",
         ],
     ),
     ("pem", &[]),
@@ -93,15 +106,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "server",
         &[
             "acl",
+            "base64",
             "clients",
             "clock",
             "command",
             "config",
             "core",
             "engine",
+            "exposition",
             "logging",
             "memory",
             "metrics",
+            "page",
             "password",
             "pem",
             "persistence",

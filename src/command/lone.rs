@@ -38,6 +38,7 @@ pub fn decide<R>(
         Some((told, (told, f(verdict, bucket))))
     })?;
     counted::decision(context.tally, told);
+    counted::in_groups(context.shared, key, None, told);
     Some(result)
 }
 

@@ -3,6 +3,7 @@
 use super::counts::{Counts, Share};
 use super::eviction::Eviction;
 use super::key::Key;
+use super::kinds::{Census, LastCensus};
 use super::lapses::Lapses;
 use super::policies::Policies;
 use super::records::Records;
@@ -40,6 +41,8 @@ pub struct Store {
     pub records: Records,
     /// What is counted of the keys.
     pub counts: Counts,
+    /// How many keys of each kind there are.
+    pub kinds: LastCensus,
     /// When leases lapse, and which have.
     pub lapses: Lapses,
     hot: Hot,
@@ -65,6 +68,7 @@ pub struct Sweep {
     pub dropped: usize,
     /// Rounds over all databases that are complete.
     pub rounds: u64,
+    pub(super) census: Census,
 }
 
 impl Default for Store {
@@ -91,6 +95,7 @@ impl Store {
             policies: Policies::default(),
             records: Records::default(),
             counts: Counts::default(),
+            kinds: LastCensus::default(),
             lapses: Lapses::default(),
             hot: Hot::default(),
         }
@@ -447,7 +452,7 @@ impl Store {
                     budget - sweep.looked,
                     |key, value| {
                         self.lapse(sweep.database as u8, key.as_bytes(), value, now);
-                        value.is_forgettable(now)
+                        !sweep.census.stays(value, now)
                     },
                 )
             });
@@ -468,6 +473,7 @@ impl Store {
             }
             if sweep.database == self.databases.len() {
                 (sweep.database, sweep.rounds) = (0, sweep.rounds + 1);
+                self.kinds.publish(&std::mem::take(&mut sweep.census));
                 break;
             }
         }

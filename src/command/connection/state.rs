@@ -35,8 +35,8 @@ pub struct Connection {
     pub reply_start: usize,
     /// Commands queued since MULTI.
     pub transaction: Option<Transaction>,
-    /// EXEC runs what was queued, all of it at this instant.
-    pub executing: Option<Timestamp>,
+    /// EXEC runs what was queued.
+    pub executing: Option<Executing>,
     /// Keys watched since WATCH.
     pub watch: Option<Watch>,
     /// What it is subscribed to.
@@ -55,6 +55,15 @@ pub struct Connection {
     pub pending: Option<Pending>,
     /// A reply that goes out when the time of [`Pending::Delay`] is over.
     held_back: Option<Vec<u8>>,
+}
+
+/// What EXEC runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Executing {
+    /// All of it at this instant.
+    pub at: Timestamp,
+    /// How many commands.
+    pub commands: usize,
 }
 
 impl Connection {
