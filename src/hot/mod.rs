@@ -107,6 +107,14 @@ impl Told {
         paused: false,
     };
 
+    /// It may go now, or it may not, and the key is not paused.
+    pub const fn now(granted: bool) -> Self {
+        match granted {
+            true => Self::AT_ONCE,
+            false => Self::Denied { paused: false },
+        }
+    }
+
     /// The kinds that it counts as beside [`Kind::Granted`], and the measure of each.
     fn others(self) -> impl Iterator<Item = (Kind, u32)> {
         let (first, paused) = match self {

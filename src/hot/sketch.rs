@@ -36,13 +36,14 @@ impl Sketches {
     /// Counts what a call was told at a key; the hash is the one by which its shard was found.
     #[inline]
     pub fn count(&mut self, told: Told, hash: u64, key: &[u8], spot: &Spot<'_>) {
-        let usual = self.0.as_mut().filter(|_| told == Told::AT_ONCE);
-        let counted = usual.is_some_and(|kinds| {
-            let sketch = &mut kinds.granted[index_of(hash)];
-            sketch.count_again(hash, spot.now.as_ns())
-        });
-        if !counted {
-            self.count_any(told, hash, key, spot);
+        match &mut self.0 {
+            Some(kinds) if told == Told::AT_ONCE => {
+                let sketch = &mut kinds.granted[index_of(hash)];
+                if !sketch.count_again(hash, spot.now.as_ns()) {
+                    sketch.count(Kind::Granted, hash, key, 0, spot);
+                }
+            }
+            _ => self.count_any(told, hash, key, spot),
         }
     }
 
@@ -119,44 +120,34 @@ impl Sketch {
     /// Counts a key, if it is counted already and there is nothing else to do.
     #[inline]
     fn count_again(&mut self, hash: u64, now_ns: u64) -> bool {
-        if now_ns < self.ends_ns
-            && let Some(at) = self.place_of(hash, hash)
-        {
-            self.counts[at] = self.counts[at].saturating_add(1);
-            return true;
+        // Another key may have the same byte. That is left to those who look longer.
+        let at = places_of(tag_of(hash), self.tags).trailing_zeros() as usize / 8;
+        if now_ns >= self.ends_ns || self.hashes.get(at) != Some(&hash) {
+            return false;
         }
-        false
+        self.counts[at] = self.counts[at].saturating_add(1);
+        true
     }
 
-    /// The counter of the key with this hash, if it is held as `held`.
-    #[inline]
-    fn place_of(&self, hash: u64, held: u64) -> Option<usize> {
-        let mut places = places_of(tag_of(hash), self.tags);
-        while places != 0 {
-            let at = places.trailing_zeros() as usize / 8 % KEYS_OF_A_SKETCH;
-            if self.hashes[at] == held {
-                return Some(at);
-            }
-            places &= places - 1;
-        }
-        None
-    }
-
-    #[inline]
+    #[inline(never)]
     fn count(&mut self, kind: Kind, hash: u64, key: &[u8], measure: u32, spot: &Spot<'_>) {
         if spot.now.as_ns() >= self.ends_ns {
             self.hand_in(kind, index_of(hash), spot);
         }
-        let at = if let Some(at) = self.place_of(hash, hash) {
-            at
-        } else if let Some(at) = self.place_of(hash, !hash) {
-            self.name(at, hash, key);
-            at
-        } else {
-            return self.take_over(hash, key, measure);
-        };
-        self.counts[at] = self.counts[at].saturating_add(1);
-        self.most[at] = self.most[at].max(measure);
+        let mut places = places_of(tag_of(hash), self.tags);
+        while places != 0 {
+            let at = places.trailing_zeros() as usize / 8 % KEYS_OF_A_SKETCH;
+            if self.hashes[at] == !hash {
+                self.name(at, hash, key);
+            }
+            if self.hashes[at] == hash {
+                self.counts[at] = self.counts[at].saturating_add(1);
+                self.most[at] = self.most[at].max(measure);
+                return;
+            }
+            places &= places - 1;
+        }
+        self.take_over(hash, key, measure);
     }
 
     #[cold]
