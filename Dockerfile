@@ -14,7 +14,7 @@
 # TOLLGATE_TLS_KEY_FILE, TOLLGATE_TLS_AUTH_CLIENTS=no). With TOLLGATE_PORT=0 beside it, which leaves TLS alone, give the health
 # check a Unix socket to go through: TOLLGATE_UNIXSOCKET=/data/tollgate.sock. `docker kill -s HUP` has new files read.
 #
-# Metrics are on port 9121 (/metrics, /healthz, /readyz); they ask for the same password (HTTP Basic, user `default` or
+# The page and metrics are on port 9121 (/, /metrics, /healthz, /readyz); they ask for the same password (HTTP Basic, user `default` or
 # another who may run INFO). Add `-p 127.0.0.1:9121:9121` to see them from the host.
 #
 # State lives in /data, and is written there on SIGTERM: give it a volume, and `docker stop` time to finish
