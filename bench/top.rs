@@ -9,9 +9,8 @@
 use std::collections::HashMap;
 use tollgate::clock::Clock;
 use tollgate::core::units::{MILLISECOND, SECOND, Timestamp};
-use tollgate::hot::{Kind, Ranked, Told};
+use tollgate::hot::{Hot, Kind, Ranked, Told};
 use tollgate::memory::{self, Counting};
-use tollgate::store::Store;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -54,7 +53,7 @@ impl Run {
     fn play(&self, zipf: &Zipf, names: &[Vec<u8>]) -> bool {
         let Self { calls, seconds } = *self;
         let before = memory::used_bytes();
-        let store = Store::new();
+        let hot = Hot::default();
         let mut exact = vec![0u64; names.len()];
         let mut random = 0x9e37_79b9_7f4a_7c15;
         let mut now = Timestamp::ZERO;
@@ -66,16 +65,16 @@ impl Run {
             let next = Timestamp::from_ns(ns).expect("before 2262");
             // As the sweep does it.
             if ns / (100 * MILLISECOND) != now.as_ns() / (100 * MILLISECOND) {
-                store.settle_counts(next);
+                hot.settle(next);
             }
             now = next;
             exact[key] += 1;
-            store.count(0, &names[key], Told::Denied { paused: false }, now);
+            hot.count(0, &names[key], Told::now(false), 1, now);
         }
         let took_ns = clock.now().since(began) / calls;
         let began = clock.now();
-        store.gather_counts(now);
-        let top = store.top(Kind::Denied, 0, 256, now, |_| true);
+        hot.gather(now);
+        let top = hot.top(Kind::Denied, 0, 256, now, |_| true);
         let asked_us = clock.now().since(began) / 1_000;
         println!("{calls} calls in {seconds} s");
         println!(

@@ -16,6 +16,7 @@ use crate::command::table;
 use crate::command::waiters::Waiters;
 use crate::core::decision::Usage;
 use crate::core::units::{MICROSECOND, MILLISECOND, SECOND, Span};
+use crate::hot::Hot;
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::protocol::{Arguments, OwnedArguments, Reply};
@@ -78,6 +79,7 @@ impl Engine {
             run_id: random_hex_digits(),
             settings,
             store,
+            hot: Hot::default(),
             waiters: Waiters::default(),
             scripts: Registry::default(),
             clients: Clients::default(),
@@ -298,7 +300,7 @@ impl Engine {
         let began = shared.clock.now();
         let sweep = shared.store.sweep(sweep, budget, began);
         shared.store.records.sweep(began);
-        shared.store.settle_counts(began);
+        shared.hot.settle(began);
         let ended = shared.clock.now();
         if ended.since(began) >= shared.settings.latency_threshold_ns() {
             let took_ms = ended.since(began) / MILLISECOND;
@@ -308,6 +310,10 @@ impl Engine {
         let crowded_out = shared.store.take_crowded_out();
         shared.metrics.forgot(sweep.dropped + crowded_out);
         shared.metrics.sample(ended.as_ns());
+        let (totals, waits) = (shared.metrics.totals(), shared.metrics.waits());
+        let later = totals.granted.saturating_sub(waits.at_once);
+        let others = later + totals.denied + totals.shadow_limited;
+        shared.hot.periods.follow(waits.at_once, others, began);
         sweep
     }
 }

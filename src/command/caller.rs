@@ -142,7 +142,7 @@ impl Caller {
         for AtKey { rule, key, told } in &self.told {
             let policy = self.policies.get(*rule).and_then(Option::as_deref);
             let key = key.as_bytes();
-            shared.store.count(self.database, key, *told, self.ended);
+            shared.hot.count(self.database, key, *told, 1, self.ended);
             counted::in_groups(shared, key, policy, *told);
         }
         self.answer

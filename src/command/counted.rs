@@ -116,7 +116,7 @@ pub fn in_groups(shared: &Shared, key: &[u8], policy: Option<&[u8]>, told: Told)
 }
 
 fn at_key(context: &Context<'_>, key: &[u8], policy: Option<&[u8]>, told: Told) {
-    let (store, database) = (&context.shared.store, context.connection.database);
-    store.count(database, key, told, context.now);
+    let (hot, database) = (&context.shared.hot, context.connection.database);
+    hot.count(database, key, told, 1, context.now);
     in_groups(context.shared, key, policy, told);
 }

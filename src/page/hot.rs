@@ -2,8 +2,8 @@
 
 use super::keys::{Viewer, view};
 use crate::core::units::{SECOND, Timestamp};
-use crate::hot::Kind;
-use crate::store::{DATABASES_MAX, Store};
+use crate::hot::{Hot, Kind};
+use crate::store::DATABASES_MAX;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,10 +52,10 @@ pub(super) fn hot(viewer: &mut Viewer<'_>, now: Timestamp) -> Vec<Value> {
     rows.retain(|_| first.next().unwrap_or(false));
     let shown = rows.iter().filter_map(|((database, key), counts)| {
         let mut shown = view(viewer, *database, key)?;
-        let store = &viewer.engine.shared.store;
+        let hot = &viewer.engine.shared.hot;
         let minute = Kind::ALL.map(|kind| (kind.name().to_owned(), of(counts, kind).into()));
         shown["minute"] = Value::Object(minute.into_iter().collect());
-        shown["line"] = line(store, *database, key, now);
+        shown["line"] = line(hot, *database, key, now);
         Some(shown)
     });
     shown.collect()
@@ -63,12 +63,12 @@ pub(super) fn hot(viewer: &mut Viewer<'_>, now: Timestamp) -> Vec<Value> {
 
 /// What was counted of keys of all databases.
 fn counted(viewer: &mut Viewer<'_>, now: Timestamp) -> Vec<(Name, Counts)> {
-    let store = &viewer.engine.shared.store;
+    let (hot, store) = (&viewer.engine.shared.hot, &viewer.engine.shared.store);
     let mut rows: BTreeMap<Name, Counts> = BTreeMap::new();
     for database in (0..DATABASES_MAX).filter(|&database| database == 0 || store.len(database) > 0)
     {
         for kind in Kind::ALL {
-            let ranked = store.top(kind, database, LOOKED_AT, now, |key| viewer.may_see(key));
+            let ranked = hot.top(kind, database, LOOKED_AT, now, |key| viewer.may_see(key));
             for ranked in ranked {
                 let row = rows.entry((database, ranked.name)).or_default();
                 row[kind as usize] = ranked.minute.count;
@@ -79,10 +79,10 @@ fn counted(viewer: &mut Viewer<'_>, now: Timestamp) -> Vec<(Name, Counts)> {
 }
 
 /// Grants and denials in each of the last seconds of which all is known.
-fn line(store: &Store, database: u8, key: &[u8], now: Timestamp) -> Value {
+fn line(hot: &Hot, database: u8, key: &[u8], now: Timestamp) -> Value {
     let (mut granted, mut denied) = ([0; LINE_SECONDS], [0; LINE_SECONDS]);
     let now_s = now.as_ns() / SECOND;
-    if let Some(history) = store.history(database, key, now) {
+    if let Some(history) = hot.history(database, key, now) {
         for second in &history.seconds {
             let ago = now_s.saturating_sub(second.at_s) as usize;
             let place = (LINE_SECONDS + HANDED_IN - 1).checked_sub(ago);

@@ -14,14 +14,12 @@ use super::watches::{Watch, Watches};
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
-use crate::hot::Hot;
 use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
 mod changes;
-mod hot;
 mod lone;
 
 /// Databases that `SELECT` can reach at most.
@@ -45,7 +43,6 @@ pub struct Store {
     pub kinds: LastCensus,
     /// When leases lapse, and which have.
     pub lapses: Lapses,
-    hot: Hot,
 }
 
 /// A page of a SCAN.
@@ -97,7 +94,6 @@ impl Store {
             counts: Counts::default(),
             kinds: LastCensus::default(),
             lapses: Lapses::default(),
-            hot: Hot::default(),
         }
     }
 

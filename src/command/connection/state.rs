@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::command::lone::Memo;
 use crate::command::spec::Spec;
 use crate::core::units::Timestamp;
+use crate::hot::Sampler;
 use crate::protocol::{OwnedArguments, Protocol};
 use crate::pubsub::Subscriptions;
 use crate::store::Watch;
@@ -51,6 +52,8 @@ pub struct Connection {
     pub row: Option<&'static Spec>,
     /// The parameters that it named last.
     pub memo: Memo,
+    /// Which of its decisions are counted of their keys.
+    pub sampler: Sampler,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
     /// A reply that goes out when the time of [`Pending::Delay`] is over.
@@ -69,6 +72,7 @@ pub struct Executing {
 impl Connection {
     /// A connection that has said nothing yet.
     pub fn new(client: Arc<Client>, login: Login, authenticated: bool) -> Self {
+        let sampler = Sampler::new(client.id);
         Self {
             client,
             database: 0,
@@ -88,6 +92,7 @@ impl Connection {
             ran_until_tick: 0,
             row: None,
             memo: Memo::default(),
+            sampler,
             pending: None,
             held_back: None,
         }
