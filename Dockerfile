@@ -14,6 +14,9 @@
 # TOLLGATE_TLS_KEY_FILE, TOLLGATE_TLS_AUTH_CLIENTS=no). With TOLLGATE_PORT=0 beside it, which leaves TLS alone, give the health
 # check a Unix socket to go through: TOLLGATE_UNIXSOCKET=/data/tollgate.sock. `docker kill -s HUP` has new files read.
 #
+# The page and metrics are on port 9121 (/, /metrics, /healthz, /readyz); they ask for the same password (HTTP Basic, user `default` or
+# another who may run INFO). Add `-p 127.0.0.1:9121:9121` to see them from the host.
+#
 # State lives in /data, and is written there on SIGTERM: give it a volume, and `docker stop` time to finish
 # (`--stop-timeout`, 10 s unless set). A bind-mounted directory must be writable for uid 10001.
 
@@ -36,10 +39,10 @@ COPY LICENSE-MIT LICENSE-APACHE /usr/share/doc/tollgate/
 
 # By number, so that an orchestrator can see that it is not root.
 USER 10001:10001
-ENV TOLLGATE_BIND=0.0.0.0 TOLLGATE_DIR=/data
+ENV TOLLGATE_BIND=0.0.0.0 TOLLGATE_METRICS_BIND=0.0.0.0:9121 TOLLGATE_DIR=/data
 WORKDIR /data
 VOLUME /data
-EXPOSE 6379
+EXPOSE 6379 9121
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["tollgate", "ping"]
 # Exec form: the server is process 1 and gets the SIGTERM itself.

@@ -10,10 +10,11 @@ use bytes::BytesMut;
 use std::env;
 use std::sync::Arc;
 use tollgate::clock::Clock;
-use tollgate::core::units::Timestamp;
+use tollgate::core::units::{MILLISECOND, Timestamp};
 use tollgate::engine::Engine;
 use tollgate::session::Session;
 use tollgate::settings::{Initial, Settings};
+use tollgate::store::Sweep;
 
 /// Keys that are called, unless told otherwise. Nearly all of them are there when the measurement begins.
 const KEYS: usize = 100_000;
@@ -28,11 +29,19 @@ const CASES: [(&str, &str, &[&str]); 6] = [
     ("policy", "RL.TAKE", &["POLICY", "bench"]),
 ];
 
+/// As in the server.
+const SWEEP_PLACES: usize = 2_000;
+const SWEEP_REST_NS: u64 = 100 * MILLISECOND;
+/// How often it is looked whether it is time.
+const BATCHES_A_SWEEP: usize = 64;
+
 struct Bench {
     engine: Arc<Engine>,
     session: Session,
     input: BytesMut,
     output: Vec<u8>,
+    sweep: Sweep,
+    swept_at: Timestamp,
 }
 
 impl Bench {
@@ -47,6 +56,8 @@ impl Bench {
             engine,
             input: BytesMut::new(),
             output: Vec::new(),
+            sweep: Sweep::default(),
+            swept_at: Timestamp::ZERO,
         };
         bench.receive(b"RL.POLICY SET bench 80 80 AND 4800 4800/m\r\n");
         bench
@@ -59,11 +70,23 @@ impl Bench {
         self.output.clear();
     }
 
+    /// As the server does it, ten times a second: it settles how many calls are counted at their keys.
+    fn sweep(&mut self) {
+        let now = self.engine.shared.clock.now();
+        if now.since(self.swept_at) >= SWEEP_REST_NS {
+            self.swept_at = now;
+            self.sweep = self.engine.sweep(self.sweep, SWEEP_PLACES);
+        }
+    }
+
     /// Nanoseconds a call.
     fn run(&mut self, batches: &[Vec<u8>], count: usize) -> u64 {
         let began = self.engine.shared.clock.now();
-        for batch in batches.iter().cycle().take(count) {
+        for (at, batch) in batches.iter().cycle().take(count).enumerate() {
             self.receive(batch);
+            if at % BATCHES_A_SWEEP == 0 {
+                self.sweep();
+            }
         }
         self.engine.shared.clock.now().since(began)
     }

@@ -99,7 +99,7 @@ def redis(name, program, on, *more):
 
 def tollgate(on, *more, journal=False):
     port, keeps = free_port(), "yes" if journal else "no"
-    return Server("Tollgate", [TOLLGATE, "--port", str(port), "--save", "0", "--journal", keeps, *more], port, on)
+    return Server("Tollgate", [TOLLGATE, "--port", str(port), "--metrics-bind", "no", "--save", "0", "--journal", keeps, *more], port, on)
 
 
 def generator(server, on, *options, nice=0):

@@ -174,6 +174,7 @@ mod tests {
             port: 6379,
             tls_port: 0,
             bind: vec![[127, 0, 0, 1].into()],
+            metrics: "no".to_owned(),
             maxclients: config.maxclients,
         };
         let from_flags =

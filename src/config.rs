@@ -12,9 +12,11 @@ use crate::password::Password;
 use crate::settings::{self, Fsync, Initial, Journaling, LogLevel};
 
 pub mod file;
+mod metrics;
 mod network;
 mod tls;
 
+pub use metrics::{MetricsBind, MetricsFlags};
 pub(crate) use network::port;
 pub use network::{BindAddress, BindAddresses, ListenPort, SocketMode};
 use network::{socket_mode, tcp_port};
@@ -181,6 +183,10 @@ pub struct Config {
     )]
     pub policies: Option<PathBuf>,
 
+    /// How metrics are served.
+    #[command(flatten)]
+    pub metrics: MetricsFlags,
+
     /// Microseconds from which on a command goes into SLOWLOG; 0 all of them, -1 none
     #[arg(long, env = "TOLLGATE_SLOWLOG_LOG_SLOWER_THAN", value_name = "MICROSECONDS", default_value = "10000", allow_hyphen_values = true, value_parser = |v: &str| settings::slower_than(v.as_bytes()), help_heading = "Logging")]
     pub slowlog_log_slower_than: i64,
@@ -270,6 +276,9 @@ impl Config {
             dbfilename: self.dbfilename.clone(),
             maxclients: listening.maxclients,
             maxmemory: self.maxmemory,
+            metrics_bind: listening.metrics,
+            metrics_key_prefixes: self.metrics.prefixes()?,
+            ui_actions: self.metrics.ui_actions,
             requirepass: self.password()?,
             aclfile: absolute(self.aclfile.as_deref()),
             open_channels: self.acl_pubsub_default,
@@ -307,6 +316,8 @@ pub struct Listening {
     pub tls_port: u16,
     /// The addresses of both.
     pub bind: Vec<IpAddr>,
+    /// Where metrics are served, `no` for nowhere.
+    pub metrics: String,
     /// As many clients as there are descriptors for, at most those asked for.
     pub maxclients: u64,
 }

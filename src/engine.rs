@@ -1,22 +1,25 @@
 //! The engine: what all connections share, and the gate through which their commands go.
 
-use crate::acl::{self, Acl, FileError};
+use crate::acl::{self, Acl, FileError, Login};
 use crate::clients::{Client, Clients};
 use crate::clock::Clock;
-use crate::command::acl::{catalogue, close};
+use crate::command::access::At;
+use crate::command::acl::{catalogue, check, close};
 use crate::command::connection::{Connection, bound};
 use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::error::Error;
 use crate::command::observe;
-use crate::command::ratelimit::policy;
+use crate::command::ratelimit::{policy, usage};
 use crate::command::spec::Flags;
 use crate::command::table;
 use crate::command::waiters::Waiters;
+use crate::core::decision::Usage;
 use crate::core::units::{MICROSECOND, MILLISECOND, SECOND, Span};
+use crate::hot::Hot;
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
-use crate::protocol::{Arguments, Reply};
+use crate::protocol::{Arguments, OwnedArguments, Reply};
 use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
@@ -67,6 +70,8 @@ impl Engine {
         let started_at = clock.now();
         // Above whatever was given since the last snapshot, too: nobody draws a million tickets a second.
         store.records.start_above(started_at.as_ns() / MICROSECOND);
+        let prefixes = settings.metrics_key_prefixes().to_vec();
+        let metrics = Metrics::new(table::names(), prefixes);
         let shared = Shared {
             acl: Acl::new(catalogue(), settings.requirepass().reveal()),
             clock,
@@ -74,11 +79,12 @@ impl Engine {
             run_id: random_hex_digits(),
             settings,
             store,
+            hot: Hot::default(),
             waiters: Waiters::default(),
             scripts: Registry::default(),
             clients: Clients::default(),
             hub: Hub::default(),
-            metrics: Metrics::new(table::names()),
+            metrics,
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             journal: OnceLock::new(),
             requests: Requests::default(),
@@ -147,6 +153,33 @@ impl Engine {
             connection.hold_reply_back(output);
         }
         name
+    }
+
+    /// Whether whoever is logged in so may make a request. A refusal is neither counted nor logged: nobody asked for it.
+    pub fn allows(&self, login: &mut Login, words: &[&[u8]]) -> bool {
+        if login.is_unrestricted() {
+            return true;
+        }
+        let words = OwnedArguments::from_slices(words);
+        check::allows(&self.shared.acl, login.user(), words.as_arguments())
+    }
+
+    /// How a key stands, and how many wait at it; `None` for one without limits.
+    pub fn usage(&self, database: u8, key: &[u8]) -> Option<(Usage, usize)> {
+        let shared = &self.shared;
+        let look = |_| {
+            let now = shared.clock.now();
+            let at = At {
+                shared,
+                database,
+                now,
+            };
+            usage::look(at, key)
+        };
+        let usage = self.enter().run(false, look);
+        // Somebody's slot may have come meanwhile.
+        shared.deliver_events();
+        usage.ok().flatten()
     }
 
     /// Reads the clock: the commands before have run.
@@ -267,7 +300,7 @@ impl Engine {
         let began = shared.clock.now();
         let sweep = shared.store.sweep(sweep, budget, began);
         shared.store.records.sweep(began);
-        shared.store.settle_counts(began);
+        shared.hot.settle(began);
         let ended = shared.clock.now();
         if ended.since(began) >= shared.settings.latency_threshold_ns() {
             let took_ms = ended.since(began) / MILLISECOND;
@@ -277,6 +310,10 @@ impl Engine {
         let crowded_out = shared.store.take_crowded_out();
         shared.metrics.forgot(sweep.dropped + crowded_out);
         shared.metrics.sample(ended.as_ns());
+        let (totals, waits) = (shared.metrics.totals(), shared.metrics.waits());
+        let later = totals.granted.saturating_sub(waits.at_once);
+        let others = later + totals.denied + totals.shadow_limited;
+        shared.hot.periods.follow(waits.at_once, others, began);
         sweep
     }
 }

@@ -1,6 +1,7 @@
 //! Tollgate: a self-hosted, Redis-compatible rate-limit server.
 pub mod acl;
 pub mod arguments;
+pub mod base64;
 pub mod client;
 pub mod clients;
 pub mod clock;
@@ -9,12 +10,14 @@ pub mod config;
 pub mod core;
 pub mod engine;
 pub mod events;
+pub mod exposition;
 pub mod glob;
 pub mod hot;
 pub mod logging;
 pub mod mailbox;
 pub mod memory;
 pub mod metrics;
+pub mod page;
 pub mod password;
 pub mod pem;
 pub mod persistence;

@@ -1,5 +1,6 @@
 //! One connection, without its socket: bytes in, bytes out.
 
+use crate::acl::Login;
 use crate::clients::Client;
 use crate::command::connection::{Connection, Pending};
 use crate::command::dispatch;
@@ -71,6 +72,11 @@ impl Session {
             scanner: Scanner::new(),
             ahead: None,
         }
+    }
+
+    /// Who its client is.
+    pub fn login(&mut self) -> &mut Login {
+        &mut self.connection.login
     }
 
     /// True once the client may run commands.

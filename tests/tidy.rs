@@ -19,11 +19,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("plain", &["core"]),
     ("script", &["core", "plain"]),
     ("hot", &["core"]),
-    ("store", &["core", "hot", "plain"]),
+    ("store", &["core", "plain"]),
     ("waiting", &["core", "store"]),
     ("password", &[]),
     ("settings", &["core", "password"]),
-    ("config", &["core", "password", "settings"]),
+    ("config", &["core", "metrics", "password", "settings"]),
     ("clock", &["core"]),
     ("metrics", &[]),
     ("acl", &["glob"]),
@@ -66,6 +66,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "clock",
             "command",
             "core",
+            "hot",
             "metrics",
             "persistence",
             "protocol",
@@ -79,7 +80,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "session",
         &[
-            "clients", "command", "core", "engine", "metrics", "protocol",
+            "acl", "clients", "command", "core", "engine", "metrics", "protocol",
+        ],
+    ),
+    (
+        "exposition",
+        &[
+            "acl", "command", "core", "engine", "memory", "metrics", "store",
+        ],
+    ),
+    ("base64", &[]),
+    (
+        "page",
+        &[
+            "acl", "base64", "command", "core", "engine", "hot", "memory", "metrics", "store",
         ],
     ),
     ("pem", &[]),
@@ -93,15 +107,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "server",
         &[
             "acl",
+            "base64",
             "clients",
             "clock",
             "command",
             "config",
             "core",
             "engine",
+            "exposition",
             "logging",
             "memory",
             "metrics",
+            "page",
             "password",
             "pem",
             "persistence",
@@ -156,7 +173,7 @@ fn used_modules(code: &str) -> BTreeSet<&str> {
     let pieces = code.split("crate::").skip(1);
     pieces
         .flat_map(|piece| {
-            let end = |c: char| !(c.is_ascii_lowercase() || c == '_');
+            let end = |c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
             match piece.strip_prefix('{') {
                 // `use crate::{a::B, c}`: each name that follows the brace or a comma.
                 Some(list) => {

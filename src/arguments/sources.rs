@@ -1,7 +1,7 @@
 //! Where a setting comes from: the command line, the environment, or the file of settings. All of them are read by the
 //! one declaration of the flags.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -138,7 +138,8 @@ pub(super) fn show(given: &ArgMatches, from_file: &[Entry]) -> String {
             _ => "default".to_owned(),
         };
         let values = given.get_raw(flag.get_id().as_str());
-        let value = values.and_then(|mut values| values.next());
+        // Those of a list with spaces between, as the file has them.
+        let value = values.map(|values| values.collect::<Vec<_>>().join(OsStr::new(" ")));
         // Writing to a text does not fail.
         let _ = match value {
             None => writeln!(text, "# {name} is not set"),

@@ -109,9 +109,17 @@ where
 }
 
 /// Calls `f` with what a key holds as callers must see it, `None` if it does not exist, and with how many wait at it.
-pub fn look<R>(context: &Context<'_>, key: &[u8], f: impl FnOnce(Option<&Value>, usize) -> R) -> R {
-    let store = &context.shared.store;
-    let (database, now) = (context.connection.database, context.now);
+pub fn look<'a, R>(
+    at: impl Into<At<'a>>,
+    key: &[u8],
+    f: impl FnOnce(Option<&Value>, usize) -> R,
+) -> R {
+    let At {
+        shared,
+        database,
+        now,
+    } = at.into();
+    let store = &shared.store;
     let read = store.read(database, key, now, |value| match value {
         Some(Value::Limit(entry)) if entry.is_waited() => Err(f),
         value => Ok(f(value, 0)),
@@ -120,7 +128,7 @@ pub fn look<R>(context: &Context<'_>, key: &[u8], f: impl FnOnce(Option<&Value>,
         Ok(result) => return result,
         Err(f) => f,
     };
-    context.shared.waiters.with(context.shared, |desk, go| {
+    shared.waiters.with(shared, |desk, go| {
         let home = (database, Key::new(key));
         let waiting = &mut desk.waiting;
         waiting.settle(store, std::slice::from_ref(&home), now, go);

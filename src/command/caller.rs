@@ -18,7 +18,7 @@ use crate::metrics::Tally;
 use crate::protocol::{Arguments, Protocol, Reply};
 use crate::store::{Answer, Home, Key, Ticket};
 use crate::waiting::{Ending, Turn};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -38,9 +38,19 @@ pub struct Caller {
     answer: Vec<u8>,
     went: bool,
     /// What it was told at which of its keys; nothing if it ends with an error.
-    told: SmallVec<[(Key, Told); 1]>,
+    told: SmallVec<[AtKey; 1]>,
+    /// The policies of its rules, if any is under one.
+    policies: Box<[Option<Box<[u8]>>]>,
     /// When its wait ended.
     ended: Timestamp,
+}
+
+/// What a caller was told at one of its keys.
+struct AtKey {
+    /// Which of its rules.
+    rule: usize,
+    key: Key,
+    told: Told,
 }
 
 /// What a caller asked for.
@@ -84,7 +94,18 @@ impl Caller {
             answer: Vec::new(),
             went: false,
             told: SmallVec::new(),
+            policies: Box::default(),
             ended: context.now,
+        }
+    }
+
+    /// The caller, whose rules are under these policies.
+    pub fn under<'p>(self, policies: impl Iterator<Item = Option<&'p [u8]>> + Clone) -> Self {
+        let any = policies.clone().any(|policy| policy.is_some());
+        let policies = policies.filter(|_| any);
+        Self {
+            policies: policies.map(|policy| policy.map(Box::from)).collect(),
+            ..self
         }
     }
 
@@ -115,12 +136,14 @@ impl Caller {
     pub fn into_answer(self, shared: &Shared, tally: &mut Tally) -> Vec<u8> {
         // A grant changes its keys, and no command counts it.
         tally.writes += u64::from(self.went);
-        if let Some((_, told)) = self.told.first() {
-            counted::decision(tally, *told);
+        if let Some(first) = self.told.first() {
+            counted::decision(tally, first.told);
         }
-        for (key, told) in &self.told {
+        for AtKey { rule, key, told } in &self.told {
+            let policy = self.policies.get(*rule).and_then(Option::as_deref);
             let key = key.as_bytes();
-            shared.store.count(self.database, key, *told, self.ended);
+            shared.hot.count(self.database, key, *told, 1, self.ended);
+            counted::in_groups(shared, key, policy, *told);
         }
         self.answer
     }
@@ -153,7 +176,12 @@ impl Caller {
     }
 
     /// What it is told: that it goes at all its keys, that it does not at the one that lets it go last.
-    fn told(&self, turn: &mut Turn<'_>) -> SmallVec<[(Key, Told); 1]> {
+    fn told(&self, turn: &mut Turn<'_>) -> SmallVec<[AtKey; 1]> {
+        let at_key = |rule: usize, key: &[u8], told| AtKey {
+            rule,
+            key: Key::new(key),
+            told,
+        };
         match turn.ending {
             Ending::Goes { .. } => {
                 let waited = Wait::from_ns(u128::from(turn.at.since(self.arrived)));
@@ -161,15 +189,15 @@ impl Caller {
                     wait_ms: counted::ms(waited),
                     paused: false,
                 };
-                let keys = turn.keys.iter();
-                keys.map(|key| (Key::new(key), told)).collect()
+                let keys = turn.keys.iter().enumerate();
+                keys.map(|(rule, key)| at_key(rule, key, told)).collect()
             }
             Ending::Refused(_) => SmallVec::new(),
             Ending::Late { .. } => {
                 let last = last_to_go(turn).unwrap_or(0);
                 let paused = !turn.seen[last].paused(turn.at).is_zero();
                 let told = Told::Denied { paused };
-                SmallVec::from_elem((Key::new(turn.keys[last]), told), 1)
+                smallvec![at_key(last, turn.keys[last], told)]
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::core::units::{SECOND, Timestamp};
 use crate::events;
+use crate::hot::Hot;
 use crate::metrics::{Metrics, Tally};
 use crate::persistence::SaveStatus;
 use crate::persistence::journal::JournalStatus;
@@ -35,6 +36,8 @@ pub struct Shared {
     pub acl: Acl,
     /// The keys.
     pub store: Store,
+    /// Which of them matter now.
+    pub hot: Hot,
     /// Who waits at them.
     pub waiters: Waiters,
     /// The scripts that are known.

@@ -1,18 +1,18 @@
-//! What is counted of a decision: that there was one, and at which keys.
+//! What is counted of a decision: that there was one, how long its caller waits, at which keys and under which policies.
 
-use super::context::Context;
+use super::context::{Context, Shared};
 use super::outcome::Outcome;
 use super::rules::Call;
 use crate::core::decision::Earliest;
 use crate::core::units::Wait;
 use crate::hot::Told;
-use crate::metrics::Tally;
+use crate::metrics::{Tally, Verdict};
 use crate::store::Value;
 
 /// Counts the decision on one key.
 pub fn one(context: &mut Context<'_>, key: &[u8], told: Told) {
     decision(context.tally, told);
-    at_key(context, key, told);
+    at_key(context, key, None, told);
 }
 
 /// Counts the decision of a call: a grant at all its keys, a denial at the one that binds. Of a grant for later only the
@@ -29,7 +29,8 @@ pub fn call(context: &mut Context<'_>, call: &Call<'_>, outcome: &Outcome) {
             true => Told::Shadowed { paused },
             false => Told::Denied { paused },
         };
-        return one(context, call.rules[rule].key, told);
+        decision(context.tally, told);
+        return at_key(context, call.rules[rule].key, call.rules[rule].policy, told);
     }
     let wait_ms = match outcome.earliest {
         Earliest::After(wait) => ms(wait),
@@ -46,7 +47,7 @@ pub fn call(context: &mut Context<'_>, call: &Call<'_>, outcome: &Outcome) {
             true => Told::Granted { wait_ms, paused },
             false => Told::AT_ONCE,
         };
-        at_key(context, asked.key, told);
+        at_key(context, asked.key, asked.policy, told);
     }
 }
 
@@ -62,7 +63,7 @@ pub fn waits(context: &mut Context<'_>, keys: &[&[u8]]) {
     };
     let mut any = false;
     for key in keys.iter().filter(|key| is_paused(key)) {
-        at_key(context, key, Told::PutOff);
+        at_key(context, key, None, Told::PutOff);
         any = true;
     }
     context.tally.paused += u64::from(any);
@@ -71,8 +72,15 @@ pub fn waits(context: &mut Context<'_>, keys: &[&[u8]]) {
 /// Counts a decision, but not its keys.
 pub fn decision(tally: &mut Tally, told: Told) {
     let paused = match told {
-        Told::Granted { paused, .. } => {
+        Told::AT_ONCE => {
             tally.granted += 1;
+            return;
+        }
+        Told::Granted { wait_ms, paused } => {
+            tally.granted += 1;
+            if wait_ms > 0 {
+                tally.waits(wait_ms.into());
+            }
             paused
         }
         Told::Denied { paused } => {
@@ -89,11 +97,26 @@ pub fn decision(tally: &mut Tally, told: Told) {
 }
 
 /// A wait as it is counted: milliseconds, rounded up.
-pub fn ms(wait: Wait) -> u64 {
-    wait.ceil_ms().unsigned_abs()
+pub fn ms(wait: Wait) -> u32 {
+    u32::try_from(wait.ceil_ms()).unwrap_or(u32::MAX)
 }
 
-fn at_key(context: &Context<'_>, key: &[u8], told: Told) {
-    let (store, database) = (&context.shared.store, context.connection.database);
-    store.count(database, key, told, context.now);
+/// Counts what a call was told at one of its keys, by how that begins and by the policy of its limits there.
+pub fn in_groups(shared: &Shared, key: &[u8], policy: Option<&[u8]>, told: Told) {
+    let verdict = match told {
+        Told::Granted { .. } => Verdict::Granted,
+        Told::Denied { .. } => Verdict::Denied,
+        Told::Shadowed { .. } => Verdict::Shadowed,
+        Told::PutOff => return,
+    };
+    shared.metrics.by_prefix.count(key, verdict);
+    if let Some(policy) = policy {
+        shared.metrics.by_policy.count(policy, verdict);
+    }
+}
+
+fn at_key(context: &Context<'_>, key: &[u8], policy: Option<&[u8]>, told: Told) {
+    let (hot, database) = (&context.shared.hot, context.connection.database);
+    hot.count(database, key, told, 1, context.now);
+    in_groups(context.shared, key, policy, told);
 }

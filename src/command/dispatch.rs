@@ -193,7 +193,7 @@ pub fn run(
     let start = output.len();
     let protocol = connection.protocol;
     let began = connection.ran_until;
-    let now = connection.executing.unwrap_or(began);
+    let now = connection.executing.map_or(began, |executing| executing.at);
     tally.commands += 1;
     tally.writes += u64::from(spec.flags.has(Flags::WRITE));
     // Of what EXEC runs that was asked before all of it.

@@ -34,10 +34,15 @@ pub fn decide<R>(
     let store = &context.shared.store;
     let (told, result) = store.with_bucket(database, key, limit, now, |bucket| {
         let verdict = bucket.decide_alone(limit, cost, now, max_wait)?;
-        let told = told(verdict);
-        Some((told, (told, f(verdict, bucket))))
+        Some((told(verdict), f(verdict, bucket)))
     })?;
     counted::decision(context.tally, told);
+    let hot = &context.shared.hot;
+    let weight = context.connection.sampler.weigh(told, &hot.periods);
+    if weight > 0 {
+        hot.count(database, key, told, weight, now);
+    }
+    counted::in_groups(context.shared, key, None, told);
     Some(result)
 }
 

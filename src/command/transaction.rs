@@ -3,6 +3,7 @@
 //! EXEC runs while no other command does, all its commands at one instant.
 
 use super::acl;
+use super::connection::Executing;
 use super::context::Context;
 use super::dispatch;
 use super::error::Error;
@@ -112,7 +113,10 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         return Ok(());
     }
     write_messages(context);
-    context.connection.executing = Some(context.now);
+    context.connection.executing = Some(Executing {
+        at: context.now,
+        commands: transaction.queue.len(),
+    });
     context.reply.array(transaction.queue.len());
     let (start, mut one) = (context.reply.position(), Vec::new());
     for (spec, arguments) in &transaction.queue {

@@ -81,6 +81,11 @@ impl Waiters {
         self.desk.lock().waiting.keys()
     }
 
+    /// The keys at which most wait, and how many those are.
+    pub fn busiest(&self, count: usize) -> Vec<(Home, usize)> {
+        self.desk.lock().waiting.busiest(count)
+    }
+
     /// Does something with all who wait. Those whose wait ends meanwhile are answered afterwards.
     pub fn with<R>(
         &self,

@@ -132,11 +132,18 @@ impl Wait {
 
     /// `amount / per_ns` nanoseconds; `per_ns` must not be zero.
     pub fn quotient(amount: u128, per_ns: u64) -> Self {
-        let divisor = u128::from(per_ns);
-        // The remainder is below a 64-bit divisor.
+        let (whole_ns, numerator) = match u64::try_from(amount) {
+            // A 64-bit division is several times cheaper, and nearly every amount fits one.
+            Ok(amount) => (u128::from(amount / per_ns), amount % per_ns),
+            Err(_) => {
+                let divisor = u128::from(per_ns);
+                // The remainder is below a 64-bit divisor.
+                (amount / divisor, (amount % divisor) as u64)
+            }
+        };
         Self {
-            whole_ns: amount / divisor,
-            numerator: (amount % divisor) as u64,
+            whole_ns,
+            numerator,
             denominator: per_ns,
         }
     }
@@ -188,7 +195,7 @@ impl Wait {
 
     fn ceil_to(self, unit_ns: u64) -> i64 {
         let ns = self.ceil_ns();
-        // A 64-bit division is several times cheaper, and nearly every wait fits one.
+        // As in `quotient`.
         match u64::try_from(ns) {
             Ok(ns) => ns.div_ceil(unit_ns) as i64,
             Err(_) => i64::try_from(ns.div_ceil(u128::from(unit_ns))).unwrap_or(i64::MAX),

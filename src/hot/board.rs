@@ -91,10 +91,7 @@ impl Board {
     /// Adds to the seconds of keys. While there is room every key is followed.
     fn note(&mut self, report: &Report) {
         for row in &report.rows {
-            let id = Id {
-                database: report.database,
-                hash: row.hash,
-            };
+            let id = row.id;
             if let Some(history) = self.histories.get_mut(&id) {
                 history.add(report, row);
             } else if self.histories.len() < HISTORIES_MAX {

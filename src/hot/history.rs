@@ -47,7 +47,7 @@ impl History {
             return;
         };
         let count = &mut second.counts[report.kind as usize];
-        *count = count.saturating_add(row.count - row.error);
+        *count = count.saturating_add(row.count.saturating_sub(row.error));
         if report.kind == Kind::Waited {
             second.wait_ms = second.wait_ms.max(row.most);
         }

@@ -1,12 +1,11 @@
 //! What is told of hot keys, beside a slow model that remembers every call.
 
 use super::board::{HISTORIES_MAX, Ranked};
-use super::{GROUPS, Hot, Kind, SKETCHES_OF_A_SHARD, Sketches, Spot, Told};
+use super::{History, Hot, Kind, Told};
 use crate::core::units::{SECOND, Timestamp};
 use ahash::RandomState;
 use std::collections::HashMap;
 
-const SHARDS: usize = GROUPS / SKETCHES_OF_A_SHARD;
 /// So many keys of a kind are told.
 const ALL: usize = 256;
 
@@ -26,11 +25,9 @@ impl Random {
     }
 }
 
-/// Counts as a store does, and remembers.
+/// Counts, and remembers.
 struct Play {
     hot: Hot,
-    shards: Vec<Sketches>,
-    hasher: RandomState,
     now_s: u64,
     /// By key: the second and how often.
     calls: HashMap<u64, Vec<(u64, u64)>>,
@@ -43,25 +40,18 @@ fn name(key: u64) -> Vec<u8> {
 impl Play {
     fn new(seed: usize, now_s: u64) -> Self {
         Self {
-            hot: Hot::default(),
-            shards: (0..SHARDS).map(|_| Sketches::default()).collect(),
-            hasher: RandomState::with_seed(seed),
+            hot: Hot::with_hasher(RandomState::with_seed(seed)),
             now_s,
             calls: HashMap::new(),
         }
     }
 
+    fn now(&self) -> Timestamp {
+        at(self.now_s)
+    }
+
     fn tell(&mut self, key: u64, told: Told) {
-        let name = name(key);
-        let hash = self.hasher.hash_one(&*name);
-        let shard = (hash >> 48) as usize % SHARDS;
-        let spot = Spot {
-            hot: &self.hot,
-            database: 0,
-            shard,
-            now: at(self.now_s),
-        };
-        self.shards[shard].count(told, hash, &name, spot);
+        self.hot.count(0, &name(key), told, 1, self.now());
         let seconds = self.calls.entry(key).or_default();
         match seconds.last_mut().filter(|last| last.0 == self.now_s) {
             Some(last) => last.1 += 1,
@@ -73,23 +63,13 @@ impl Play {
         self.tell(key, Told::Denied { paused: false });
     }
 
-    /// As the sweep does, or as whoever asks.
-    fn gather(&mut self, all: bool) {
-        for (shard, sketches) in self.shards.iter_mut().enumerate() {
-            let spot = Spot {
-                hot: &self.hot,
-                database: 0,
-                shard,
-                now: at(self.now_s),
-            };
-            sketches.hand_in(all, spot);
-        }
-        self.hot.settle(at(self.now_s));
+    fn top(&mut self, kind: Kind) -> Vec<Ranked> {
+        self.hot.gather(self.now());
+        self.hot.top(kind, 0, ALL, self.now(), |_| true)
     }
 
-    fn top(&mut self, kind: Kind) -> Vec<Ranked> {
-        self.gather(true);
-        self.hot.top(kind, 0, ALL, at(self.now_s), |_| true)
+    fn history(&self, key: u64) -> Option<History> {
+        self.hot.history(0, &name(key), self.now())
     }
 
     /// Calls of a key since the beginning of a slice.
@@ -152,7 +132,7 @@ fn few_keys_are_counted_to_the_unit() {
             }
             play.now_s += [0, 1, 1, 4, 30, 200][random.below(6) as usize];
             if random.below(2) == 0 {
-                play.gather(false);
+                play.hot.settle(play.now());
             }
             let ranked = play.check(Kind::Denied);
             assert!(ranked.iter().all(|row| row.minute.error == 0));
@@ -183,7 +163,7 @@ fn of_many_keys_all_that_is_told_is_within_its_bounds() {
                 play.deny(key);
             }
             play.now_s += [0, 1, 1, 2, 7, 61][random.below(6) as usize];
-            play.gather(false);
+            play.hot.settle(play.now());
             play.check(Kind::Denied);
         }
     }
@@ -240,10 +220,10 @@ fn nothing_grows_with_the_keys() {
         play.deny(key);
         if key % 10_000 == 0 {
             play.now_s += 13;
-            play.gather(false);
+            play.hot.settle(play.now());
         }
     }
-    play.gather(true);
+    play.hot.gather(play.now());
     let board = play.hot.board.lock();
     let (rows, name_bytes, histories) = board.size();
     // Two slices of each window that go on, and those that are over.
@@ -255,25 +235,16 @@ fn nothing_grows_with_the_keys() {
 #[test]
 fn names_take_no_more_than_their_share() {
     let mut play = Play::new(1, 1_700_000_000);
-    let hasher = play.hasher.clone();
     for key in 0..100_000_u64 {
         let long = format!("{key:0512}").into_bytes();
-        let hash = hasher.hash_one(&*long);
-        let shard = (hash >> 48) as usize % SHARDS;
-        let spot = Spot {
-            hot: &play.hot,
-            database: 0,
-            shard,
-            now: at(play.now_s),
-        };
         for _ in 0..2 {
-            play.shards[shard].count(Told::AT_ONCE, hash, &long, spot);
+            play.hot.count(0, &long, Told::AT_ONCE, 1, play.now());
         }
         if key % 1_000 == 0 {
             play.now_s += 1;
         }
     }
-    play.gather(true);
+    play.hot.gather(play.now());
     let (_, name_bytes, _) = play.hot.board.lock().size();
     assert!(name_bytes <= 2 * 2 * 256 * 1024 + 2 * 22 * 32 * 1024);
 }
@@ -311,14 +282,13 @@ fn each_call_counts_as_what_it_was_told() {
             (Kind::Granted, 3),
         ]
     );
-    let hash = play.hasher.hash_one(&*name(7));
-    let history = play.hot.history(0, hash, at(play.now_s)).unwrap();
+    let history = play.history(7).unwrap();
     assert_eq!(history.since_s, 1_700_000_000);
     assert_eq!(history.seconds.len(), 1);
     let second = history.seconds[0];
     assert_eq!((second.at_s, second.wait_ms), (1_700_000_000, 1_250));
     assert_eq!(second.counts, [2, 2, 3, 1, 3]);
-    assert!(play.hot.history(1, hash, at(play.now_s)).is_none());
+    assert!(play.hot.history(1, &name(7), play.now()).is_none());
 }
 
 #[test]
@@ -332,15 +302,17 @@ fn the_seconds_of_a_key_are_its_calls() {
         }
         play.now_s += random.below(6);
         if random.below(3) == 0 {
-            play.gather(random.below(2) == 0);
+            match random.below(2) {
+                0 => play.hot.settle(play.now()),
+                _ => play.hot.gather(play.now()),
+            }
         }
     }
-    play.gather(true);
+    play.hot.gather(play.now());
     for (key, calls) in &play.calls {
-        let hash = play.hasher.hash_one(&*name(*key));
         let exact = calls.iter().filter(|(at_s, _)| at_s + 600 > play.now_s);
         let exact: Vec<(u64, u64)> = exact.copied().collect();
-        match play.hot.history(0, hash, at(play.now_s)) {
+        match play.history(*key) {
             Some(history) => {
                 let seconds = history.seconds.iter();
                 let told: Vec<(u64, u64)> = seconds
@@ -363,23 +335,22 @@ fn the_hottest_keys_are_followed_though_others_came_first() {
     for _ in 0..10 {
         play.deny(5_000);
         play.now_s += 1;
-        play.gather(false);
+        play.hot.settle(play.now());
     }
     play.now_s += 5;
-    play.gather(false);
+    play.hot.settle(play.now());
     for _ in 0..10 {
         play.deny(5_000);
         play.now_s += 1;
-        play.gather(false);
+        play.hot.settle(play.now());
     }
-    let hash = play.hasher.hash_one(&*name(5_000));
-    let history = play.hot.history(0, hash, at(play.now_s)).unwrap();
+    let history = play.history(5_000).unwrap();
     assert!(history.since_s > 1_700_000_000);
     assert!(history.seconds.len() >= 10);
     // What is over for ten minutes is forgotten, and the key with it.
     play.now_s += 700;
-    play.gather(true);
-    assert!(play.hot.history(0, hash, at(play.now_s)).is_none());
+    play.hot.gather(play.now());
+    assert!(play.history(5_000).is_none());
     assert_eq!(play.top(Kind::Denied), []);
     assert_eq!(play.hot.board.lock().size(), (0, 0, 0));
 }
@@ -399,31 +370,44 @@ fn calls_that_come_with_an_earlier_clock_are_counted() {
 #[test]
 fn who_finds_the_inbox_full_takes_it_to_the_board() {
     let mut play = Play::new(5, 1_700_000_000);
-    for second in 0..3 * super::INBOX_MAX as u64 {
-        play.now_s = 1_700_000_000 + second / 100;
-        play.deny(second % 64);
-        play.gather_one();
+    let calls = 3 * super::INBOX_MAX as u64;
+    for call in 0..calls {
+        // Nobody looks, and each call ends the second before it.
+        play.now_s = 1_700_000_000 + call / 32;
+        play.deny(call % 32);
         assert!(play.hot.inbox.lock().len() < super::INBOX_MAX);
     }
-    let sum: u64 = play
-        .top(Kind::Denied)
-        .iter()
-        .map(|row| row.ten_minutes.count)
-        .sum();
-    assert_eq!(sum, 3 * super::INBOX_MAX as u64);
+    let top = play.top(Kind::Denied);
+    let sum: u64 = top.iter().map(|row| row.ten_minutes.count).sum();
+    assert_eq!(sum, calls);
 }
 
-impl Play {
-    /// Has the shards hand in, and does not look at it.
-    fn gather_one(&mut self) {
-        for (shard, sketches) in self.shards.iter_mut().enumerate() {
-            let spot = Spot {
-                hot: &self.hot,
-                database: 0,
-                shard,
-                now: at(self.now_s),
-            };
-            sketches.hand_in(true, spot);
+#[test]
+fn a_call_that_stands_for_others_counts_as_them_but_for_chance() {
+    let mut random = Random(3);
+    let mut play = Play::new(5, 1_700_000_000);
+    let mut exact = [0u64; 4];
+    for _ in 0..400_000 {
+        // One key as often as all that are rarer together.
+        let key = (random.below(16) + 1).ilog2() as usize % 4;
+        exact[key] += 1;
+        if random.below(64) == 0 {
+            let now = play.now();
+            play.hot.count(0, &name(key as u64), Told::AT_ONCE, 64, now);
         }
+        play.now_s += u64::from(random.below(10_000) == 0);
+    }
+    let top = play.top(Kind::Granted);
+    assert_eq!(top.len(), 4);
+    for row in top {
+        let key = (0..4).find(|key| *name(*key) == *row.name).unwrap();
+        let (count, exact) = (row.ten_minutes, exact[key as usize]);
+        assert!(
+            count.count.abs_diff(exact) <= count.error,
+            "{count:?} {exact}"
+        );
+        // Four times the square root of 64 times what it is.
+        let off = 4 * (64 * count.count).isqrt();
+        assert!(count.error.abs_diff(off) <= off / 50, "{count:?}");
     }
 }

@@ -1,18 +1,20 @@
 //! Which keys matter now: those that were denied, granted, made to wait or held by a pause most, over the last minute
 //! and the last ten, and the last ten minutes of each, second by second. In memory that does not grow with the keys.
 //!
-//! **How.** A decision is counted in a [`Sketch`] of eight keys, under the lock of the key's shard that the call holds
-//! anyway. Keys are shared out over 1024 of them by their hash, so that each counts few. It counts for one second; then
-//! its rows go into the inbox as a [`Report`], and several times a second whoever looks after such things takes these
-//! to the [`Board`], which adds them up. A caller never waits for the board, nor the board for a caller.
+//! **How.** Keys are shared out over [`GROUPS`] groups by their hash. A decision is counted in the [`sketch`] of its
+//! group, each behind its lock, for one second; then its rows go into the inbox as a [`Report`], and several times a second
+//! whoever looks after such things takes these to the [`board`], which adds them up. A caller does not wait for the
+//! board, nor the board for a caller.
 //!
-//! **What it promises.** Nothing is drawn at random: what is said of a key is an upper bound, and beside it stands by how
-//! much it may be too high. As long as no sketch had more than eight keys in a second, and there were no more keys
-//! than a [`Summary`] holds, every count is exact. [`Sketch`] and [`Summary`] say how large the error may be, and
-//! docs/algorithms.md what it was.
+//! **What it promises.** What is said of a key is an upper bound, and beside it stands by how much it may be too high. As
+//! long as no sketch has more keys than counters in a second, and there are no more keys than a [`summary`] holds,
+//! every count is exact. [`sketch`] and [`summary`] say how large the error may be, and docs/algorithms.md what it was.
+//! Where more decisions are made than can be counted, [`sampler`] has one counted for several; then counts are
+//! estimates, and the error has in it how far one of these is off by chance.
 
 mod board;
 mod history;
+mod sampler;
 mod sketch;
 mod summary;
 
@@ -20,15 +22,16 @@ mod summary;
 mod hot_tests;
 
 use crate::core::units::{SECOND, Timestamp};
+use ahash::RandomState;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use board::Board;
+use sketch::Group;
 
 pub use board::{Count, HISTORIES_MAX, HISTORIES_OF_A_KIND, Ranked};
 pub use history::{History, Second};
-pub use sketch::{KEYS_OF_A_SKETCH, SKETCHES_OF_A_SHARD, Sketches};
-pub use summary::GROUPS;
+pub use sampler::{ALL_COUNTED, Periods, Sampler};
 
 /// What is counted of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,8 +84,8 @@ impl Kind {
 pub enum Told {
     /// It may go, after so many milliseconds; 0 is now.
     Granted {
-        /// Rounded up.
-        wait_ms: u64,
+        /// Rounded up; the largest number for all that is longer.
+        wait_ms: u32,
         /// It waits since the key is paused.
         paused: bool,
     },
@@ -107,24 +110,30 @@ impl Told {
         paused: false,
     };
 
-    /// The kinds that it counts as beside [`Kind::Granted`], and the measure of each.
-    fn others(self) -> impl Iterator<Item = (Kind, u32)> {
-        let (first, paused) = match self {
+    /// It may go now, or it may not, and the key is not paused.
+    pub const fn now(granted: bool) -> Self {
+        match granted {
+            true => Self::AT_ONCE,
+            false => Self::Denied { paused: false },
+        }
+    }
+
+    /// The kinds that it counts as, and the measure of each.
+    fn kinds(self) -> impl Iterator<Item = (Kind, u32)> {
+        let granted = matches!(self, Self::Granted { .. }).then_some((Kind::Granted, 0));
+        let (other, paused) = match self {
             Self::Granted { wait_ms: 0, paused } => (None, paused),
-            Self::Granted { wait_ms, paused } => {
-                let ms = u32::try_from(wait_ms).unwrap_or(u32::MAX);
-                (Some((Kind::Waited, ms)), paused)
-            }
+            Self::Granted { wait_ms, paused } => (Some((Kind::Waited, wait_ms)), paused),
             Self::Denied { paused } => (Some((Kind::Denied, 0)), paused),
             Self::Shadowed { paused } => (Some((Kind::Shadowed, 0)), paused),
             Self::PutOff => (None, true),
         };
         let paused = paused.then_some((Kind::Paused, 0));
-        first.into_iter().chain(paused)
+        [granted, other, paused].into_iter().flatten()
     }
 }
 
-/// Whose key it is: a database, and the hash of the name in it. That two keys of a store share 64 bits is not to be
+/// Whose key it is: a database, and the hash of the name in it. That two names of a database share 64 bits is not to be
 /// expected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Id {
@@ -133,10 +142,8 @@ struct Id {
 }
 
 /// What a sketch has counted in a second, or in a part of one.
-pub struct Report {
+struct Report {
     kind: Kind,
-    database: u8,
-    /// Which sketch of its database.
     group: u16,
     /// The second, since the Unix epoch.
     second: u64,
@@ -147,48 +154,81 @@ pub struct Report {
 
 /// What a [`Report`] says of a key.
 struct ReportRow {
-    hash: u64,
+    id: Id,
     name: Box<[u8]>,
     count: u32,
     /// By how much the count may be too high.
     error: u32,
     /// The largest measure.
     most: u32,
+    /// The variance of the count.
+    chance: u64,
 }
 
-/// Where and when a decision is counted.
-#[derive(Clone, Copy)]
-pub struct Spot<'a> {
-    /// Who is told of it.
-    pub hot: &'a Hot,
-    /// The database.
-    pub database: u8,
-    /// The shard of the key.
-    pub shard: usize,
-    /// The instant.
-    pub now: Timestamp,
-}
+/// Groups of keys, by their hash.
+pub const GROUPS: usize = 256;
 
-/// Reports that are waiting at most, far more than come until somebody looks: a megabyte. Whoever brings one more takes all
-/// to the board itself.
-const INBOX_MAX: usize = 4_096;
+/// Reports that wait at most, several times as many as come in a second: some megabytes, if all of their rows are used.
+/// Whoever brings one more takes all to the board.
+const INBOX_MAX: usize = 2_048;
 
-/// All that is known of hot keys, but for what the sketches are counting.
+/// All that is known of hot keys.
 ///
-/// The inbox is locked under the lock of a shard, for a moment. The board is not, but by whoever finds the inbox full;
-/// under its lock none of a shard is taken.
-#[derive(Default)]
+/// Of its locks a caller takes that of a group and under it, once a second, that of the inbox, for a moment. Sums are made
+/// under that of the board, which may take some milliseconds; no caller takes it, but for one who finds the inbox
+/// full since nobody has looked.
 pub struct Hot {
+    /// How many decisions are counted.
+    pub periods: Periods,
+    groups: Box<[Mutex<Group>]>,
+    hasher: RandomState,
     inbox: Mutex<Vec<Report>>,
     board: Mutex<Board>,
     /// The last second in which somebody looked after it.
     looked_at: AtomicU64,
 }
 
+impl Default for Hot {
+    fn default() -> Self {
+        Self::with_hasher(RandomState::new())
+    }
+}
+
 impl Hot {
-    fn hand_in(&self, report: Report) {
+    /// With hashes that are seeded by the caller: for a test that must run the same way twice.
+    pub fn with_hasher(hasher: RandomState) -> Self {
+        Self {
+            periods: Periods::default(),
+            groups: (0..GROUPS).map(|_| Mutex::default()).collect(),
+            hasher,
+            inbox: Mutex::default(),
+            board: Mutex::default(),
+            looked_at: AtomicU64::new(0),
+        }
+    }
+
+    fn id(&self, database: u8, key: &[u8]) -> Id {
+        let hash = self.hasher.hash_one(key);
+        Id { database, hash }
+    }
+
+    /// Counts what a call was told at a key. It stands for `weight` calls that were told the same, see [`Sampler`].
+    pub fn count(&self, database: u8, key: &[u8], told: Told, weight: u32, now: Timestamp) {
+        let id = self.id(database, key);
+        let index = id.hash as usize % GROUPS;
+        let mut group = self.groups[index].lock();
+        for (kind, measure) in told.kinds() {
+            let sketch = group.of(kind);
+            if sketch.is_over(now) {
+                self.hand_in(sketch.hand_in(kind, index, now));
+            }
+            sketch.count(id, key, weight, measure);
+        }
+    }
+
+    fn hand_in(&self, reports: impl IntoIterator<Item = Report>) {
         let mut inbox = self.inbox.lock();
-        inbox.push(report);
+        inbox.extend(reports);
         if inbox.len() >= INBOX_MAX {
             let reports = std::mem::take(&mut *inbox);
             drop(inbox);
@@ -196,14 +236,33 @@ impl Hot {
         }
     }
 
-    /// True once a second: it is time to have what the sketches counted handed in, and to [`Self::settle`].
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        let second = second_of(now);
-        self.looked_at.swap(second, Relaxed) != second
+    fn hand_in_all(&self, unless_going_on: bool, now: Timestamp) {
+        for (index, group) in self.groups.iter().enumerate() {
+            let mut group = group.lock();
+            for (kind, sketch) in group.all() {
+                if !unless_going_on || sketch.is_over(now) {
+                    self.hand_in(sketch.hand_in(kind, index, now));
+                }
+            }
+        }
     }
 
-    /// Adds up what was handed in.
+    /// Looks after what is counted; several times a second.
     pub fn settle(&self, now: Timestamp) {
+        let second = second_of(now);
+        if self.looked_at.swap(second, Relaxed) != second {
+            self.hand_in_all(true, now);
+        }
+        self.add_up(now);
+    }
+
+    /// Has all handed in that was counted by now, so that [`Self::top`] and [`Self::history`] know it.
+    pub fn gather(&self, now: Timestamp) {
+        self.hand_in_all(false, now);
+        self.add_up(now);
+    }
+
+    fn add_up(&self, now: Timestamp) {
         let mut board = self.board.lock();
         let reports = std::mem::take(&mut *self.inbox.lock());
         board.add_all(reports);
@@ -224,15 +283,15 @@ impl Hot {
         self.board.lock().top(kind, database, count, second, wanted)
     }
 
-    /// The last ten minutes of the key of a database that has this hash; `None` if it is none of those that are followed.
-    pub fn history(&self, database: u8, hash: u64, now: Timestamp) -> Option<History> {
-        let hash = sketch::reported(hash);
-        let id = Id { database, hash };
+    /// The last ten minutes of a key; `None` if it is none of those that are followed.
+    pub fn history(&self, database: u8, key: &[u8], now: Timestamp) -> Option<History> {
+        let id = self.id(database, key);
         self.board.lock().history(id, second_of(now))
     }
 
-    /// Forgets all that was handed in.
-    pub fn clear(&self) {
+    /// Forgets what was counted.
+    pub fn clear(&self, now: Timestamp) {
+        self.hand_in_all(false, now);
         let mut board = self.board.lock();
         self.inbox.lock().clear();
         *board = Board::default();

@@ -10,14 +10,11 @@
 //! So a key was counted at most `count + absent - covered` times, and that is too high by at most
 //! `error + absent - covered`. Both simply add up over reports and over summaries.
 
-use super::{Id, Report};
+use super::{GROUPS, Id, Report};
 use ahash::RandomState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Groups into which the keys of a database fall: one a sketch.
-pub const GROUPS: usize = 1_024;
 
 /// Counts of keys.
 #[derive(Default)]
@@ -35,14 +32,15 @@ struct Row {
     count: u64,
     error: u64,
     covered: u64,
+    chance: u64,
 }
 
 /// What is known of how often something was.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// At most so often.
+    /// At most so often; but for chance, where not all were counted.
     pub count: u64,
-    /// By how much that may be too high.
+    /// By how much that may be too high, chance included.
     pub error: u64,
 }
 
@@ -70,9 +68,11 @@ impl Summary {
 
     fn of(&self, row: &Row) -> Count {
         let missed = self.absent(row.group) - row.covered;
+        // One in ten thousand is off by more than four times the standard deviation.
+        let off = 4 * row.chance.isqrt();
         Count {
             count: row.count + missed,
-            error: row.error + missed,
+            error: row.error + missed + off,
         }
     }
 
@@ -98,15 +98,13 @@ impl Summary {
 
     /// Adds a report of the stretch.
     pub(super) fn add_report(&mut self, report: &Report) {
-        let Report {
-            database, group, ..
-        } = *report;
+        let group = report.group;
         for row in &report.rows {
-            let hash = row.hash;
-            let own = self.row(Id { database, hash }, group, || Arc::from(&*row.name));
+            let own = self.row(row.id, group, || Arc::from(&*row.name));
             own.count += u64::from(row.count);
             own.error += u64::from(row.error);
             own.covered += u64::from(report.floor);
+            own.chance = own.chance.saturating_add(row.chance);
         }
         self.raise(group, u64::from(report.floor));
     }
@@ -118,6 +116,7 @@ impl Summary {
             own.count += row.count;
             own.error += row.error;
             own.covered += row.covered;
+            own.chance = own.chance.saturating_add(row.chance);
         }
         for (group, by) in (0..).zip(&other.absent) {
             self.raise(group, *by);
@@ -134,6 +133,7 @@ impl Summary {
                 count: 0,
                 error: 0,
                 covered: 0,
+                chance: 0,
             }
         })
     }

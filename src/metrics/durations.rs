@@ -89,6 +89,13 @@ impl Spread {
         0
     }
 
+    /// How many durations did not reach `us` microseconds, a power of two.
+    pub fn below_us(&self, us: u64) -> u64 {
+        let counts = self.0.iter().enumerate();
+        let below = counts.take_while(|(bucket, _)| end_of(*bucket) <= 64 * us);
+        below.map(|(_, count)| count).sum()
+    }
+
     /// Powers of two of microseconds, and how many durations did not reach them; those at which the number grows.
     pub fn by_power_of_two_us(&self) -> Vec<(u64, u64)> {
         let mut points = Vec::new();
@@ -144,6 +151,7 @@ mod tests {
             spread.by_power_of_two_us(),
             [(1, 989), (2, 999), (8192, 1000)]
         );
+        assert_eq!([1, 2, 4].map(|us| spread.below_us(us)), [989, 999, 999]);
         durations.reset();
         assert_eq!(durations.spread().total(), 0);
     }

@@ -3,22 +3,28 @@
 mod commands;
 mod durations;
 mod errors;
+mod groups;
 mod latency;
 mod rate;
 mod slowlog;
 mod stretch;
+mod waits;
 
 use commands::{Commands, Run};
 use errors::{Code, Errors};
+use groups::{ByPolicy, Prefixes};
 use rate::Rate;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use stretch::Stretch;
+use waits::{Waited, Waits};
 
 pub use commands::CommandTotals;
 pub use durations::Spread;
+pub use groups::{GroupTotal, PREFIX_BYTES_MAX, PREFIXES_MAX, Verdict};
 pub use latency::{Latency, Sample, Series};
 pub use slowlog::{SlowEntry, SlowLog, cut};
+pub use waits::{WAIT_BOUNDS_MS, WaitTotals};
 
 /// Counts of what was done, kept by whoever does it and added to [`Metrics`] once a batch, so that the
 /// hot path shares no cache line.
@@ -34,6 +40,7 @@ pub struct Tally {
     pub granted: u64,
     /// Requests denied.
     pub denied: u64,
+    waited: Waited,
     /// Requests let go that would have been denied: those with `SHADOW`.
     pub shadow_limited: u64,
     /// Requests denied, or put off, since a key was paused.
@@ -51,6 +58,11 @@ impl Tally {
     /// What was counted since the last call.
     pub fn take(&mut self) -> Self {
         std::mem::take(self)
+    }
+
+    /// A call was granted whose slot is not now, or was not when it came: so many milliseconds, rounded up.
+    pub fn waits(&mut self, ms: u64) {
+        self.waited.add(ms);
     }
 
     /// A command has run, and the clock was read before and after it.
@@ -116,13 +128,21 @@ pub struct Metrics {
     rejected_connections: AtomicU64,
     overruns: AtomicU64,
     forgotten_keys: AtomicU64,
+    pauses: AtomicU64,
+    resumes: AtomicU64,
+    cancelled_tickets: AtomicU64,
     received_bytes: AtomicU64,
     sent_bytes: AtomicU64,
     rate: Rate,
     /// Never reset: what the snapshot compares itself with.
     changes: AtomicU64,
+    waits: Waits,
     by_command: Commands,
     by_error: Errors,
+    /// Decisions by the policy that they were made under.
+    pub by_policy: ByPolicy,
+    /// Decisions by how their keys begin.
+    pub by_prefix: Prefixes,
     /// The last commands that took long. Not reset with the totals.
     pub slowlog: SlowLog,
     /// What held others up. Not reset with the totals.
@@ -152,6 +172,12 @@ pub struct Totals {
     pub overruns: u64,
     /// Keys that have gone by themselves.
     pub forgotten_keys: u64,
+    /// Pauses that were set or changed.
+    pub pauses: u64,
+    /// Pauses and slow-downs that were ended.
+    pub resumes: u64,
+    /// Tickets that were given back.
+    pub cancelled_tickets: u64,
     /// Bytes read from all connections.
     pub received_bytes: u64,
     /// Bytes written to all connections.
@@ -161,10 +187,11 @@ pub struct Totals {
 }
 
 impl Metrics {
-    /// All zero, for the commands of these names.
-    pub fn new(commands: impl IntoIterator<Item = &'static str>) -> Self {
+    /// All zero, for the commands of these names. Keys are told apart by these prefixes.
+    pub fn new(commands: impl IntoIterator<Item = &'static str>, prefixes: Vec<String>) -> Self {
         Self {
             by_command: Commands::new(commands),
+            by_prefix: Prefixes::new(prefixes),
             ..Self::default()
         }
     }
@@ -181,6 +208,7 @@ impl Metrics {
         add(&self.changes, tally.writes);
         add(&self.granted, tally.granted);
         add(&self.denied, tally.denied);
+        self.waits.add(&tally.waited);
         add(&self.shadow_limited, tally.shadow_limited);
         add(&self.paused, tally.paused);
         tally.runs.iter().for_each(|run| self.by_command.add(run));
@@ -225,6 +253,21 @@ impl Metrics {
         self.forgotten_keys.fetch_add(keys as u64, Relaxed);
     }
 
+    /// A pause was set or changed.
+    pub fn paused(&self) {
+        self.pauses.fetch_add(1, Relaxed);
+    }
+
+    /// A pause or a slow-down was ended.
+    pub fn resumed(&self) {
+        self.resumes.fetch_add(1, Relaxed);
+    }
+
+    /// A ticket was given back.
+    pub fn cancelled(&self) {
+        self.cancelled_tickets.fetch_add(1, Relaxed);
+    }
+
     /// Commands so far that may have changed a key.
     pub fn changes(&self) -> u64 {
         self.changes.load(Relaxed)
@@ -243,10 +286,18 @@ impl Metrics {
             rejected_connections: self.rejected_connections.load(Relaxed),
             overruns: self.overruns.load(Relaxed),
             forgotten_keys: self.forgotten_keys.load(Relaxed),
+            pauses: self.pauses.load(Relaxed),
+            resumes: self.resumes.load(Relaxed),
+            cancelled_tickets: self.cancelled_tickets.load(Relaxed),
             received_bytes: self.received_bytes.load(Relaxed),
             sent_bytes: self.sent_bytes.load(Relaxed),
             commands_per_second: self.rate.per_second(),
         }
+    }
+
+    /// How long those waited whose calls were granted.
+    pub fn waits(&self) -> WaitTotals {
+        self.waits.totals(|| self.granted.load(Relaxed))
     }
 
     /// What a command did; `None` for a name that is none.
@@ -272,11 +323,17 @@ impl Metrics {
             &self.rejected_connections,
             &self.overruns,
             &self.forgotten_keys,
+            &self.pauses,
+            &self.resumes,
+            &self.cancelled_tickets,
             &self.received_bytes,
             &self.sent_bytes,
         ];
         all.iter().for_each(|total| total.store(0, Relaxed));
+        self.waits.reset();
         self.by_command.reset();
         self.by_error.reset();
+        self.by_policy.reset();
+        self.by_prefix.reset();
     }
 }

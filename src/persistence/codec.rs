@@ -269,25 +269,34 @@ fn decode_entry(input: &mut Input<'_>) -> Result<Entry, DecodeError> {
     if count > LIMITS_MAX as u128 {
         return Err(DecodeError::Invalid("a key of too many limits"));
     }
+    let mut slowed = None;
     let states = (0..count)
-        .map(|_| decode_state(input))
+        .map(|_| decode_state(input, &mut slowed))
         .collect::<Result<States, _>>()?;
     let of_leases = |state: &&State| matches!(state, State::Leases(_));
     if states.iter().filter(of_leases).count() > 1 {
         return Err(DecodeError::Invalid("a key of several limits of leases"));
     }
-    let entry = Entry::from_parts(states, decode_pause(input)?, codec_slow::decode(input)?);
+    let (pause, slow) = (decode_pause(input)?, codec_slow::decode(input)?);
+    if slowed.is_some_and(|slowed| slowed != slow.is_some()) {
+        return Err(NOT_ALL_SLOWED);
+    }
+    let entry = Entry::from_parts(states, pause, slow);
     if entry.is_absent() {
         return Err(DecodeError::Invalid("a key that holds nothing"));
     }
     Ok(entry)
 }
 
-fn decode_state(input: &mut Input<'_>) -> Result<State, DecodeError> {
+const NOT_ALL_SLOWED: DecodeError =
+    DecodeError::Invalid("a slow-down that is not told of every bucket");
+
+/// Reads a state; `slowed` is what the buckets before it say of a slow-down.
+fn decode_state(input: &mut Input<'_>, slowed: &mut Option<bool>) -> Result<State, DecodeError> {
     Ok(match input.byte()? {
         STATE_EMPTY => State::Empty,
         STATE_BUCKET => {
-            let (bucket, timeline) = decode_bucket(input)?;
+            let (bucket, timeline) = decode_bucket(input, slowed)?;
             State::Bucket(bucket, timeline.map(Box::new))
         }
         STATE_WINDOW => State::Window(codec_windows::decode_window(input)?),
@@ -324,12 +333,18 @@ fn encode_bucket(out: &mut Vec<u8>, bucket: &Bucket, timeline: Option<&Timeline>
     }
 }
 
-fn decode_bucket(input: &mut Input<'_>) -> Result<(Bucket, Option<Timeline>), DecodeError> {
+fn decode_bucket(
+    input: &mut Input<'_>,
+    slowed: &mut Option<bool>,
+) -> Result<(Bucket, Option<Timeline>), DecodeError> {
     let flags = input.byte()?;
     if flags & !FLAGS_KNOWN != 0 {
         return Err(DecodeError::Unknown("a bucket with flags", flags));
     }
     let is_set = |flag| flags & flag != 0;
+    if *slowed.get_or_insert(is_set(FLAG_SLOWED)) != is_set(FLAG_SLOWED) {
+        return Err(NOT_ALL_SLOWED);
+    }
     let keeps = if is_set(FLAG_KEEPS_TIME) {
         Keeps::Time
     } else {

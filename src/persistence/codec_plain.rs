@@ -104,12 +104,15 @@ fn count(input: &mut Input<'_>) -> Result<usize, DecodeError> {
 }
 
 fn hash(input: &mut Input<'_>) -> Result<Hash, DecodeError> {
-    let mut hash = Hash::default();
+    let (mut hash, mut last) = (Hash::default(), None);
     for _ in 0..count(input)? {
         let field = bytes(input)?;
-        if !hash.set(field, text(input)?).map_err(|_| TOO_LARGE)? {
-            return Err(DecodeError::Invalid("a field that is there twice"));
+        if last.replace(field).is_some_and(|last| last >= field) {
+            return Err(DecodeError::Invalid(
+                "a field that is there twice, or out of order",
+            ));
         }
+        hash.set(field, text(input)?).map_err(|_| TOO_LARGE)?;
     }
     Ok(hash)
 }
@@ -123,14 +126,19 @@ fn list(input: &mut Input<'_>) -> Result<List, DecodeError> {
 }
 
 fn sorted_set(input: &mut Input<'_>) -> Result<SortedSet, DecodeError> {
-    let mut set = SortedSet::default();
+    let (mut set, mut last) = (SortedSet::default(), None);
     for _ in 0..count(input)? {
         let score = input.take(8)?.try_into().map_err(|_| DecodeError::Short)?;
         let score = Score::new(f64::from_le_bytes(score));
         let score = score.ok_or(DecodeError::Invalid("a score that is no number"))?;
-        let old = set.set(bytes(input)?, score).map_err(|_| TOO_LARGE)?;
-        if old.is_some() {
-            return Err(DecodeError::Invalid("a member that is there twice"));
+        let member = bytes(input)?;
+        let place = (score, member);
+        let ascends = last.replace(place).is_none_or(|last| last < place);
+        let old = set.set(member, score).map_err(|_| TOO_LARGE)?;
+        if old.is_some() || !ascends {
+            return Err(DecodeError::Invalid(
+                "a member that is there twice, or out of order",
+            ));
         }
     }
     Ok(set)

@@ -112,6 +112,8 @@ impl std::error::Error for LoadError {
 pub enum SaveStep {
     /// Locking the directory: another server has it.
     Lock,
+    /// Beginning the generation of the journal that goes on from it.
+    Journal,
     /// Making the temporary file.
     Create,
     /// Writing it.
@@ -129,6 +131,7 @@ impl SaveStep {
     pub const fn doing(self) -> &'static str {
         match self {
             Self::Lock => "locking the directory",
+            Self::Journal => "beginning the journal that goes on from it",
             Self::Create => "making a temporary file beside it",
             Self::Write => "writing",
             Self::Sync => "flushing to disk",

@@ -41,8 +41,8 @@ pub fn replace<T>(
     Ok(result)
 }
 
-/// Removes temporary files that a server which died has left beside `path`; how many. To be called
-/// at start, before the first save: they cannot be told from those of a save that runs.
+/// Removes temporary files that a server which died has left beside `path`, or a save that failed; how
+/// many. Not to be called while a save runs: they cannot be told from its own.
 ///
 /// # Errors
 /// If the directory cannot be read or a file in it not be removed.
@@ -124,7 +124,7 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if self.exists {
-            // Nobody is left to tell; what stays behind is removed at the next start.
+            // Nobody is left to tell; what stays behind is removed before the next save.
             let _ = self.disk.remove(&self.path);
         }
     }

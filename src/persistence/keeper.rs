@@ -194,8 +194,13 @@ impl Keeper {
     /// What failed. The old snapshot is as it was, and no temporary file stays.
     pub fn save(&self, store: &Store, now: &dyn Fn() -> Timestamp) -> Result<Saved, SaveError> {
         self.hold_lock()?;
+        // What a save before this one could not remove; if it still cannot be, it is tried again the next time.
+        let _ = files::remove_leftovers(&*self.disk, &self.path);
         let first = match &self.journal {
-            Some(journal) => journal.begin_fold(store, now),
+            Some(journal) => {
+                let begun = journal.begin_fold(store).map_err(io::Error::other);
+                begun.map_err(self.failed(SaveStep::Journal))?
+            }
             None => self.next,
         };
         let complete = || match &self.journal {
@@ -214,12 +219,22 @@ impl Keeper {
             first,
             manner,
             complete,
-        )?;
-        match &self.journal {
-            Some(journal) => journal.end_fold(first, saved.bytes),
-            None => super::journal::remove_before(&*self.disk, &self.path, first),
+        );
+        match (&self.journal, &saved) {
+            (Some(journal), Ok(saved)) => journal.end_fold(first, saved.bytes),
+            (Some(journal), Err(_)) => journal.abandon_fold(),
+            (None, Ok(_)) => super::journal::remove_before(&*self.disk, &self.path, first),
+            (None, Err(_)) => {}
         }
-        Ok(saved)
+        saved
+    }
+
+    fn failed(&self, step: SaveStep) -> impl Fn(io::Error) -> SaveError {
+        move |source| SaveError {
+            path: self.path.clone(),
+            step,
+            source,
+        }
     }
 
     /// A server that writes nothing by itself locks its directory when it is told to save.
@@ -228,13 +243,9 @@ impl Keeper {
         if lock.is_some() {
             return Ok(());
         }
-        let failed = |source| SaveError {
-            path: self.path.clone(),
-            step: SaveStep::Lock,
-            source,
-        };
+        let failed = self.failed(SaveStep::Lock);
         let path = directory(&self.path).join(LOCK_NAME);
-        *lock = self.disk.lock(&path).map_err(failed)?;
+        *lock = self.disk.lock(&path).map_err(&failed)?;
         if lock.is_none() {
             let text = "another server uses the directory";
             return Err(failed(io::Error::new(ErrorKind::WouldBlock, text)));

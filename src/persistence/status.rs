@@ -20,6 +20,8 @@ pub struct SaveReport {
     pub last_save_s: u64,
     /// Why the last save failed; `None` if it did not.
     pub last_error: Option<String>,
+    /// Saves that have failed since the start.
+    pub failures: u64,
     /// How long the last save took, good or not.
     pub last_duration: Option<Duration>,
     /// Changes that there had been in all when the last good save began.
@@ -40,6 +42,7 @@ impl SaveStatus {
             running_since_s: None,
             last_save_s: now_s,
             last_error: None,
+            failures: 0,
             last_duration: None,
             changes_saved: 0,
         };
@@ -103,6 +106,7 @@ impl Saving {
             report.last_save_s = now_s;
             report.changes_saved = self.changes;
         }
+        report.failures += u64::from(result.is_err());
         report.last_error = result.err();
     }
 }
@@ -112,6 +116,7 @@ impl Drop for Saving {
         let mut report = self.status.report.lock();
         report.running_since_s = None;
         if !self.ended {
+            report.failures += 1;
             report.last_error = Some("the save was broken off".to_owned());
         }
         self.status.idle.notify_all();
@@ -162,6 +167,7 @@ mod tests {
             .end(Err("no space".to_owned()), 112, TOOK);
         let report = status.report();
         assert_eq!((report.last_save_s, report.changes_since(5)), (100, 5));
+        assert_eq!(report.failures, 1);
         assert_eq!(report.last_error.as_deref(), Some("no space"));
         status.try_begin(5, 120).unwrap().end(Ok(()), 121, TOOK);
         assert_eq!(status.report().last_error, None);

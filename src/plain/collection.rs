@@ -40,10 +40,9 @@ impl Size {
         self.elements * place + self.bytes
     }
 
-    /// True if so many elements more, of so many bytes together, fit in any case.
-    pub const fn has_room(self, elements: usize, bytes: usize) -> bool {
-        self.elements.saturating_add(elements) <= ELEMENTS_MAX
-            && self.bytes.saturating_add(bytes) <= BYTES_MAX
+    /// True if elements of so many bytes each fit beside all that are there, in the place of none of them.
+    pub fn has_room(self, more: impl IntoIterator<Item = usize>) -> bool {
+        more.into_iter().try_fold(self, Self::with).is_ok()
     }
 
     /// With one element less, of so many bytes.
@@ -110,5 +109,9 @@ mod tests {
         );
         assert_eq!(full.with(TEXT_BYTES_MAX + 1), Err(PlainError::TooLong));
         assert_eq!(full.with(1).map(|size| size.without(1)), Ok(full));
+        assert!(full.has_room([1]) && !full.has_room([2]) && !full.has_room([1, 0]));
+        let longest = [TEXT_BYTES_MAX, TEXT_BYTES_MAX];
+        assert!(Size::default().has_room(longest));
+        assert!(!Size::default().has_room([1, TEXT_BYTES_MAX + 1]));
     }
 }

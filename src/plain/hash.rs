@@ -55,11 +55,8 @@ impl Hash {
     /// # Errors
     /// As [`Size::with`].
     pub fn set_all(&mut self, pairs: &[(&[u8], Text)]) -> Result<usize, PlainError> {
-        let bytes = pairs
-            .iter()
-            .map(|(field, text)| bytes_of(field, text))
-            .sum();
-        if !self.size.has_room(pairs.len(), bytes) {
+        let bytes = pairs.iter().map(|(field, text)| bytes_of(field, text));
+        if !self.size.has_room(bytes) {
             self.check_room(pairs)?;
         }
         let mut added = 0;
@@ -147,6 +144,7 @@ pub fn add(slot: &mut Option<Plain>, field: &[u8], by: i64) -> Result<i64, Plain
 #[cfg(test)]
 mod tests {
     use super::super::collection::ELEMENTS_MAX;
+    use super::super::text::TEXT_BYTES_MAX;
     use super::*;
 
     fn text(bytes: &[u8]) -> Text {
@@ -218,6 +216,15 @@ mod tests {
         ];
         assert_eq!(hash.set_all(&twice), Ok(1));
         assert_eq!(hash.get(b"a"), Some(&text(b"2")));
+    }
+
+    #[test]
+    fn a_pair_that_is_too_long_keeps_out_those_before_it() {
+        let mut hash = Hash::default();
+        let longest = text(&[b'x'; TEXT_BYTES_MAX]);
+        let pairs = [(&b"a"[..], text(b"1")), (&b"b"[..], longest)];
+        assert_eq!(hash.set_all(&pairs), Err(PlainError::TooLong));
+        assert_eq!(hash, Hash::default());
     }
 
     #[test]

@@ -68,8 +68,8 @@ impl List {
     /// # Errors
     /// [`PlainError::TooLarge`].
     pub fn check_room(&self, more: &[Text]) -> Result<(), PlainError> {
-        let bytes = more.iter().map(|text| text.with_bytes(<[u8]>::len)).sum();
-        if self.size.has_room(more.len(), bytes) {
+        let bytes = more.iter().map(|text| text.with_bytes(<[u8]>::len));
+        if self.size.has_room(bytes) {
             Ok(())
         } else {
             Err(PlainError::TooLarge)

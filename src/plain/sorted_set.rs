@@ -163,8 +163,7 @@ impl SortedSet {
         &self,
         members: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Result<(), PlainError> {
-        let bytes = members.clone().map(<[u8]>::len).sum();
-        if self.size.has_room(members.clone().count(), bytes) {
+        if self.size.has_room(members.clone().map(<[u8]>::len)) {
             return Ok(());
         }
         let (mut size, mut new) = (self.size, HashSet::new());
@@ -293,6 +292,7 @@ pub fn remove_at_places(
 #[cfg(test)]
 mod tests {
     use super::super::collection::ELEMENTS_MAX;
+    use super::super::text::TEXT_BYTES_MAX;
     use super::*;
     use proptest::prelude::*;
 
@@ -376,6 +376,13 @@ mod tests {
         let room = |members: &[&[u8]]| set.check_room(members.iter().copied());
         assert_eq!(room(&[&held, &held, b"new", b"new"]), Ok(()));
         assert_eq!(room(&[&held, b"new", b"other"]), Err(PlainError::TooLarge));
+    }
+
+    #[test]
+    fn there_is_no_room_for_a_member_that_is_too_long() {
+        let (set, long) = (SortedSet::default(), [b'x'; TEXT_BYTES_MAX + 1]);
+        let members = [&b"a"[..], &long].into_iter();
+        assert_eq!(set.check_room(members), Err(PlainError::TooLong));
     }
 
     proptest! {

@@ -106,7 +106,8 @@ impl<'a> Reply<'a> {
             // Put together on the stack: one check of the vector's capacity for all of them.
             let (mut lines, mut end) = ([0; INTEGERS_MAX * HEAD_BYTES_MAX], 0);
             for &value in values {
-                end += put_number_line(&mut lines[end..], b':', value);
+                let line = lines[end..].first_chunk_mut();
+                end += put_number_line(line.expect("there is room for as many"), b':', value);
             }
             self.out.extend_from_slice(&lines[..end]);
         }
@@ -274,9 +275,9 @@ fn write_number_line(out: &mut Vec<u8>, kind: u8, value: i64) {
     out.extend_from_slice(&line[..end]);
 }
 
-/// Writes `value` between `kind` and CR LF to the start of `line`, which has room for [`HEAD_BYTES_MAX`] bytes; how many.
+/// Writes `value` between `kind` and CR LF to the start of `line`; how many bytes.
 #[inline]
-fn put_number_line(line: &mut [u8], kind: u8, value: i64) -> usize {
+fn put_number_line(line: &mut [u8; HEAD_BYTES_MAX], kind: u8, value: i64) -> usize {
     // Nearly all numbers are small.
     if let 0..=99 = value {
         let (tens, ones) = (b'0' + value as u8 / 10, b'0' + value as u8 % 10);

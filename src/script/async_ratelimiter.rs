@@ -37,6 +37,9 @@ pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {
         let numbers = [left, (reset_us / 1000.0).floor(), limit];
         Ok(Answer::numbers(numbers))
     };
+    if !looks {
+        call.granted = Some(left > 0.0);
+    }
     if left <= 0.0 {
         return reply(0.0, oldest);
     }

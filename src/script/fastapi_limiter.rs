@@ -23,6 +23,7 @@ pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let hits = hits.ok_or(Failure::Lua("attempt to compare number with nil"))?;
     if hits > 0.0 {
         if hits + 1.0 > limit.ok_or(Failure::Lua("attempt to compare nil with number"))? {
+            call.granted = Some(false);
             return Ok(Answer::number(call.pttl(0)?));
         }
         call.incr_by(0, b"1")?;
@@ -31,5 +32,6 @@ pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {
         let expiry = call.expiry(length, 1, "set")?;
         call.set(0, b"1", Condition::Always, expiry)?;
     }
+    call.granted = Some(true);
     Ok(Answer::Integer(0))
 }

@@ -37,6 +37,7 @@ pub fn increment(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let (window, limit) = (call.number(0), call.number(1));
     let (continues, doubles) = (is_true(call, 2), is_true(call, 3));
     let hits = call.incr_by(0, b"1")?;
+    call.granted = limit.map(|limit| hits <= limit);
     let beyond = |limit: Option<f64>| match limit {
         Some(limit) => Ok(hits > limit),
         None => Err(Failure::Lua("attempt to compare nil with number")),
@@ -61,6 +62,7 @@ pub fn increment_9(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let (window, limit, ban) = (call.number(0), call.number(1), call.number(2));
     let continues = is_true(call, 3);
     let hits = call.incr_by(0, b"1")?;
+    call.granted = limit.map(|limit| hits <= limit);
     let mut left_ms = call.pttl(0)?;
     let compared = Failure::Lua("attempt to compare nil with number");
     let begins = left_ms == -1.0 || (continues && hits > limit.ok_or_else(|| compared.clone())?);

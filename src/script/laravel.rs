@@ -56,6 +56,7 @@ pub fn lock(call: &mut Call<'_>) -> Result<Answer, Failure> {
             .argument(0)
             .map_err(|_| Failure::Lua("attempt to concatenate a nil value"))?;
         let number = lua::text((place + 1) as f64);
+        call.granted = Some(true);
         return Ok(Answer::Bulk([name, &number].concat()));
     }
     if call.places.is_empty() {
@@ -63,6 +64,7 @@ pub fn lock(call: &mut Call<'_>) -> Result<Answer, Failure> {
             "ERR Wrong number of args calling Redis command from script".into(),
         ));
     }
+    call.granted = Some(false);
     Ok(Answer::Nil)
 }
 

@@ -29,6 +29,7 @@ pub fn acquire(call: &mut Call<'_>) -> Result<Answer, Failure> {
         let limit = call
             .number(3)
             .ok_or(Failure::Lua("attempt to compare nil with number"))?;
+        call.granted = Some(count <= limit);
         let fits = if count <= limit {
             Answer::Integer(1)
         } else {
@@ -48,6 +49,7 @@ pub fn acquire(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let seconds = lua::argument(call.operand(2)? * 2.0);
     let set = call.expire(0, &seconds, 1000, "expire")?;
     let left = call.operand(3)? - 1.0;
+    call.granted = Some(true);
     Ok(Answer::numbers([f64::from(set), end, left]))
 }
 

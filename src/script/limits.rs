@@ -53,6 +53,7 @@ pub fn acquire_sliding_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let (Some(limit), Some(amount)) = (limit, amount) else {
         return Err(Failure::Lua("attempt to compare nil with number"));
     };
+    call.granted = Some(false);
     if amount > limit {
         return Ok(Answer::Nil);
     }
@@ -71,6 +72,7 @@ pub fn acquire_sliding_window(call: &mut Call<'_>) -> Result<Answer, Failure> {
         let expiry = expiry(call, length * 2.0)?;
         call.set(CURRENT, &amount, Condition::Always, expiry)?;
     }
+    call.granted = Some(true);
     Ok(Answer::Integer(1))
 }
 

@@ -71,6 +71,7 @@ fn acquire_and_push(call: &mut Call<'_>, pushes: bool) -> Result<Answer, Failure
     let (Some(limit), Some(amount)) = (limit, amount) else {
         return Err(Failure::Lua("attempt to compare nil with number"));
     };
+    call.granted = Some(false);
     if amount > limit {
         return Ok(Answer::Nil);
     }
@@ -97,6 +98,7 @@ fn acquire_and_push(call: &mut Call<'_>, pushes: bool) -> Result<Answer, Failure
     call.ltrim_to(0, limit - 1.0)?;
     let seconds = lua::argument(length.ok_or(Failure::NIL_ARGUMENT)?);
     call.expire(0, &seconds, 1000, "expire")?;
+    call.granted = Some(true);
     Ok(Answer::Integer(1))
 }
 

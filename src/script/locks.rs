@@ -113,7 +113,8 @@ pub fn acquire(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let limit = call.number(0);
     let (length, now) = drop_expired(call)?;
     let limit = limit.ok_or(Failure::Lua("attempt to compare number with nil"))?;
-    if call.zcard(0)? as f64 >= limit {
+    call.granted = Some((call.zcard(0)? as f64) < limit);
+    if call.granted == Some(false) {
         return Ok(Answer::Integer(0));
     }
     hold(call, length, now)

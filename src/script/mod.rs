@@ -71,6 +71,8 @@ pub struct Call<'a> {
     pub arguments: &'a [&'a [u8]],
     /// The instant at which it runs.
     pub now: Timestamp,
+    /// Whether it lets its caller go, if it is the script that says so: many only count, and the library decides.
+    pub granted: Option<bool>,
 }
 
 impl<'a> Call<'a> {

@@ -46,6 +46,7 @@ pub fn hit(call: &mut Call<'_>) -> Result<Answer, Failure> {
         (hits, left_ms, blocked) = (1.0, window()?, false);
     }
     let block_left_ms = block_left;
+    call.granted = Some(!blocked);
     Ok(Answer::numbers([
         hits,
         left_ms,

@@ -36,6 +36,7 @@ pub fn put(call: &mut Call<'_>) -> Result<Answer, Failure> {
             } else {
                 None
             };
+            call.granted = Some(false);
             let time = blocking.map_or(-1.0, |(_, score)| score);
             return Ok(Answer::numbers([rate - 1.0, time]));
         }
@@ -55,5 +56,6 @@ pub fn put(call: &mut Call<'_>) -> Result<Answer, Failure> {
         call.zadd(0, now, &member)?;
         number += 1.0;
     }
+    call.granted = Some(true);
     Ok(Answer::numbers([-1.0, -1.0]))
 }

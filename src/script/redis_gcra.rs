@@ -44,6 +44,8 @@ pub fn limit(call: &mut Call<'_>) -> Result<Answer, Failure> {
         }
         (0, remaining, 0.0, reset)
     };
+    // A cost of nothing only looks.
+    call.granted = (increment > 0.0).then_some(limited == 0);
     Ok(Answer::Array(vec![
         Answer::Integer(limited),
         Answer::number(remaining),

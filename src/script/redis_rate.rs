@@ -79,6 +79,8 @@ pub fn allow(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let allow_at = arrival - state.burst_offset;
     let difference = state.now - allow_at;
     let remaining = difference / state.interval;
+    // A cost of nothing only looks.
+    call.granted = (cost > 0.0).then_some(remaining >= 0.0);
     if remaining < 0.0 {
         return Ok(reply(0.0, 0.0, -difference, state.arrival - state.now));
     }
@@ -91,6 +93,7 @@ pub fn allow_at_most(call: &mut Call<'_>) -> Result<Answer, Failure> {
     let state = State::read(call)?;
     let difference = state.now - (state.arrival - state.burst_offset);
     let mut remaining = difference / state.interval;
+    call.granted = Some(remaining >= 1.0);
     if remaining < 1.0 {
         let retry_after = state.interval - difference;
         return Ok(reply(0.0, 0.0, retry_after, state.arrival - state.now));

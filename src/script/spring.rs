@@ -33,6 +33,7 @@ pub fn take(call: &mut Call<'_>) -> Result<Answer, Failure> {
         .number(3)
         .ok_or(Failure::Lua("attempt to compare nil with number"))?;
     let allowed = filled >= asked;
+    call.granted = Some(allowed);
     let left = if allowed { filled - asked } else { filled };
     if keep_s > 0.0 {
         let expiry = call.expiry(&lua::argument(keep_s), 1000, "setex")?;

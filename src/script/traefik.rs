@@ -43,9 +43,11 @@ pub fn allow(call: &mut Call<'_>) -> Result<Answer, Failure> {
     ))?;
     let mut left = lua::min(filled, burst) - 1.0;
     let mut wait = 0.0;
+    call.granted = Some(true);
     if left < 0.0 {
         wait = -left / rate;
         if wait > wait_max.ok_or(Failure::Lua("attempt to compare nil with number"))? {
+            call.granted = Some(false);
             left = lua::min(left + 1.0, burst);
         }
     }

@@ -144,7 +144,7 @@ impl Reserved {
 }
 
 /// Binds `port` at every one of `names`, or at none. With any port all get the same free one.
-fn bind(
+pub(super) fn bind(
     names: &[BindAddress],
     port: ListenPort,
     flag: &'static str,
@@ -221,7 +221,7 @@ fn bind_one(address: SocketAddr) -> io::Result<(Socket, u16)> {
     Ok((socket, bound))
 }
 
-fn address(socket: &Socket) -> Option<SocketAddr> {
+pub(super) fn address(socket: &Socket) -> Option<SocketAddr> {
     socket.local_addr().ok()?.as_socket()
 }
 

@@ -5,13 +5,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Descriptors for all but clients: listeners, files of snapshots, what the runtime needs. As many as in Redis.
 const RESERVED: u64 = 32;
 
-/// Raises the limit on open files as far as `maxclients` needs and the system lets it; how many clients there is room
-/// for, at most `maxclients`.
+/// Raises the limit on open files as far as `maxclients` needs, and `others` beside them, and the system lets it; how many
+/// clients there is room for, at most `maxclients`.
 ///
 /// # Errors
 /// There is room for none.
-pub(super) fn make_room(maxclients: u64) -> Result<u64, String> {
-    let needed = maxclients.saturating_add(RESERVED);
+pub(super) fn make_room(maxclients: u64, others: u64) -> Result<u64, String> {
+    let reserved = RESERVED + others;
+    let needed = maxclients.saturating_add(reserved);
     let limit = getrlimit(Resource::Nofile);
     // None means that there is no limit.
     let (soft, hard) = (
@@ -27,9 +28,9 @@ pub(super) fn make_room(maxclients: u64) -> Result<u64, String> {
     } else {
         soft
     };
-    match files.saturating_sub(RESERVED).min(maxclients) {
+    match files.saturating_sub(reserved).min(maxclients) {
         0 => Err(format!(
-            "the limit on open files is {files}, and {RESERVED} are kept back: there is room for no client; \
+            "the limit on open files is {files}, and {reserved} are kept back: there is room for no client; \
              raise it (ulimit -n)"
         )),
         room => Ok(room),

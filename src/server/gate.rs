@@ -54,6 +54,10 @@ impl Gate {
         }
     }
 
+    pub(super) fn is_open(&self) -> bool {
+        *self.phase.read() == Phase::Open
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         *self.phase.read() == Phase::Closed
     }

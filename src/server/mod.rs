@@ -22,6 +22,7 @@ mod connection;
 mod descriptors;
 mod end;
 mod gate;
+mod http;
 mod journal;
 mod listener;
 mod policies;
@@ -92,7 +93,7 @@ struct ShutdownRequest {
     answer: oneshot::Sender<Completion>,
 }
 
-/// Serves connections that come through `doors`, its keys kept by `keeper`, until `stop` ends or a client says
+/// Serves connections that come through `doors` and `gate`, its keys kept by `keeper`, until `stop` ends or a client says
 /// `SHUTDOWN`, takes a last snapshot, and lets the connections end.
 ///
 /// # Errors
@@ -102,6 +103,7 @@ async fn serve(
     engine: Arc<Engine>,
     keeper: Arc<Keeper>,
     workers: Arc<Workers>,
+    gate: Arc<Gate>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (shutdown_requests, mut requests) = mpsc::channel(1);
@@ -109,14 +111,13 @@ async fn serve(
         saver: Saver::new(engine.clone(), keeper.clone()),
         engine,
         workers,
-        gate: Arc::new(Gate::new()),
+        gate: gate.clone(),
         shutdown_requests,
         farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)),
         seats_given: AtomicU64::new(0),
         failed_handshakes: Seldom::default(),
         tls_to_plain: Seldom::default(),
     });
-    let gate = server.gate.clone();
     server.settings().on_timeout(move || gate.wake_all());
     // Dropping the set ends its tasks, whichever way this function is left.
     let mut tasks = JoinSet::new();

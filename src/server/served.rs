@@ -156,13 +156,18 @@ impl Served {
 }
 
 /// The client's entry in the engine's list; dropping it (a panic does so too) removes it.
-struct Registered {
+pub(super) struct Registered {
     engine: Arc<Engine>,
-    client: Arc<Client>,
+    pub(super) client: Arc<Client>,
 }
 
 impl Registered {
-    fn new(engine: &Arc<Engine>, peer: String, local: String, wake: Arc<Notify>) -> Self {
+    pub(super) fn new(
+        engine: &Arc<Engine>,
+        peer: String,
+        local: String,
+        wake: Arc<Notify>,
+    ) -> Self {
         let wake = Box::new(move || wake.notify_one());
         let client = engine
             .shared

@@ -13,6 +13,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
 
 use super::bind::Reserved;
+use super::gate::Gate;
+use super::http::HttpPort;
 use super::reload::Reload;
 use super::service_manager::{State, tell};
 use super::shutdown::signalled;
@@ -74,19 +76,25 @@ async fn start(
 ) -> Result<End, String> {
     let tls = Tls::from_flags(&config.tls)?;
     let reserved = Reserved::take(config, tls.clone())?;
+    let metrics = HttpPort::take(&config.metrics.metrics_bind)?;
     let ways = Ways {
         tcp: reserved.tcp_addresses(),
         tls: reserved.tls_addresses(),
         unix: config.unixsocket.clone(),
+        metrics: metrics.addresses().to_vec(),
     };
-    let maxclients = descriptors::make_room(config.maxclients)?;
+    let missing = metrics.missing.clone();
+    // It tells from now on that the server is there, and loads.
+    let http = metrics.open().map_err(line)?;
+    let maxclients = descriptors::make_room(config.maxclients, http.connections_max)?;
     let settings = Settings::new(
         config
             .initial_settings(ways.listening(maxclients))
             .map_err(line)?,
     );
     settings.on_loglevel(set_loglevel);
-    settings.on_maxclients(|asked| match descriptors::make_room(asked) {
+    let others = http.connections_max;
+    settings.on_maxclients(move |asked| match descriptors::make_room(asked, others) {
         Ok(room) if room < asked => Err(format!(
             "the limit on open files leaves room for {room} clients"
         )),
@@ -147,7 +155,15 @@ async fn start(
 
     // Nobody can connect before there is somebody to answer.
     let doors = reserved.open(config.tcp_backlog).map_err(line)?;
+    let gate = Arc::new(Gate::new());
+    http.site.start(engine.clone(), gate.clone());
     announce(&engine, &ways, &path, &restored);
+    if let Some(reason) = missing {
+        tracing::warn!(
+            reason,
+            "no metrics; --metrics-bind no says that none are wanted"
+        );
+    }
     warn_of_memory(&engine);
     if policies_read > 0 {
         tracing::info!(policies = policies_read, "policies read from the file");
@@ -167,7 +183,7 @@ async fn start(
     // Never freed: at the end the system takes the memory back at once, and key by key it takes seconds.
     std::mem::forget(engine.clone());
     let (workers, _threads) = Workers::start(threads(config)).map_err(line)?;
-    serve(doors, engine, keeper, workers, stop)
+    serve(doors, engine, keeper, workers, gate, stop)
         .await
         .map_err(line)?;
     Ok(End::Stopped)
@@ -209,6 +225,7 @@ struct Ways {
     tcp: Vec<SocketAddr>,
     tls: Vec<SocketAddr>,
     unix: Option<PathBuf>,
+    metrics: Vec<SocketAddr>,
 }
 
 impl Ways {
@@ -224,6 +241,7 @@ impl Ways {
             port: port(&self.tcp),
             tls_port: port(&self.tls),
             bind,
+            metrics: list(&self.metrics).unwrap_or_else(|| "no".to_owned()),
             maxclients,
         }
     }
@@ -232,6 +250,12 @@ impl Ways {
     fn all(&self) -> impl Iterator<Item = &SocketAddr> {
         self.tcp.iter().chain(&self.tls)
     }
+}
+
+/// Addresses with commas between; `None` if there are none.
+fn list(addresses: &[SocketAddr]) -> Option<String> {
+    let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+    Some(list.join(",")).filter(|list| !list.is_empty())
 }
 
 fn line(error: impl ToString) -> String {
@@ -289,10 +313,6 @@ fn warn_of_memory(engine: &Engine) {
 /// The first line of the log. Tests and scripts wait for it and read the addresses out of it.
 fn announce(engine: &Engine, ways: &Ways, path: &Path, restored: &Restored) {
     let settings = &engine.shared.settings;
-    let list = |addresses: &[SocketAddr]| {
-        let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
-        Some(list.join(",")).filter(|list| !list.is_empty())
-    };
     let found = if restored.is_something() {
         let ago_s = engine.shared.clock.now().since(restored.until) / SECOND;
         format!("{} keys of {ago_s} s ago", restored.keys)
@@ -313,6 +333,7 @@ fn announce(engine: &Engine, ways: &Ways, path: &Path, restored: &Restored) {
         addresses = list(&ways.tcp),
         tls = list(&ways.tls),
         unixsocket = unix,
+        metrics = list(&ways.metrics),
         config = Some(settings.config_file()).filter(|file| !file.is_empty()),
         databases = settings.databases(),
         snapshot = %path.display(),

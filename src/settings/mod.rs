@@ -60,6 +60,12 @@ pub struct Initial {
     pub maxclients: u64,
     /// Most bytes of memory, 0 for no bound.
     pub maxmemory: u64,
+    /// Where metrics are served, `no` for nowhere.
+    pub metrics_bind: String,
+    /// Keys that begin alike are counted together, by these beginnings.
+    pub metrics_key_prefixes: Vec<String>,
+    /// The page may pause, resume and reset keys.
+    pub ui_actions: bool,
     /// Password of the default user.
     pub requirepass: Password,
     /// The file of users; empty for none.
@@ -117,6 +123,9 @@ impl Default for Initial {
             dbfilename: "tollgate.snapshot".to_owned(),
             maxclients: 10_000,
             maxmemory: 0,
+            metrics_bind: "no".to_owned(),
+            metrics_key_prefixes: Vec::new(),
+            ui_actions: false,
             requirepass: Password::default(),
             aclfile: String::new(),
             open_channels: false,
@@ -226,6 +235,16 @@ impl Settings {
     /// The file of settings, empty for none.
     pub fn config_file(&self) -> &str {
         &self.fixed.config_file
+    }
+
+    /// Keys that begin alike are counted together, by these beginnings.
+    pub fn metrics_key_prefixes(&self) -> &[String] {
+        &self.fixed.metrics_key_prefixes
+    }
+
+    /// True if the page may pause, resume and reset keys.
+    pub fn ui_actions(&self) -> bool {
+        self.fixed.ui_actions
     }
 
     /// Databases for `SELECT`, 1 to 16.
@@ -417,81 +436,5 @@ impl fmt::Debug for Settings {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn get(settings: &Settings, name: &str) -> String {
-        String::from_utf8(settings.get(name).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn every_setting_answers() {
-        let settings = Settings::default();
-        for name in Settings::names() {
-            assert!(settings.get(name).is_some(), "{name}");
-        }
-        assert_eq!(get(&settings, "SAVE"), "60 1");
-        assert_eq!(get(&settings, "bind"), "127.0.0.1");
-        assert_eq!(get(&settings, "max-pause"), "1d");
-        assert_eq!(settings.get("nonsense"), None);
-    }
-
-    #[test]
-    fn what_is_shown_can_be_set_again() {
-        let settings = Settings::default();
-        for name in Settings::names() {
-            let shown = settings.get(name).unwrap();
-            match settings.set(&[(name.as_bytes(), &shown)]) {
-                Ok(()) => assert_eq!(settings.get(name).unwrap(), shown, "{name}"),
-                Err(error) => assert!(
-                    error.to_string().ends_with("can't set immutable config"),
-                    "{error}"
-                ),
-            }
-        }
-    }
-
-    #[test]
-    fn a_refused_change_changes_nothing() {
-        let settings = Settings::default();
-        let error = settings
-            .set(&[(b"maxclients", b"5"), (b"timeout", b"-1")])
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "CONFIG SET failed (possibly related to argument 'timeout') - argument must be between 0 and 315360000 inclusive"
-        );
-        assert_eq!(settings.maxclients(), 10_000);
-        let error = settings
-            .set(&[(b"timeout", b"1"), (b"TIMEOUT", b"2")])
-            .unwrap_err();
-        assert!(error.to_string().ends_with("duplicate parameter"));
-        let error = settings.set(&[(b"no\r\nsuch", b"1")]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            r"Unknown option or number of arguments for CONFIG SET - 'no\r\nsuch'"
-        );
-        assert_eq!(settings.timeout_seconds(), 0);
-    }
-
-    #[test]
-    fn changes_take_effect() {
-        let settings = Settings::default();
-        let seen = std::sync::Arc::new(Mutex::new(None));
-        let sink = seen.clone();
-        settings.on_loglevel(move |level| *sink.lock() = Some(level));
-        settings
-            .set(&[
-                (b"save", b""),
-                (b"requirepass", b"pw"),
-                (b"loglevel", b"warning"),
-                (b"max-pause", b"90m"),
-            ])
-            .unwrap();
-        assert_eq!(settings.save_seconds(), 0);
-        assert!(settings.requirepass() == Password::new(b"pw").unwrap());
-        assert_eq!(*seen.lock(), Some(LogLevel::Warn));
-        assert_eq!(get(&settings, "max-pause"), "90m");
-        assert!(!format!("{settings:?}").contains("pw"));
-    }
-}
+#[path = "settings_tests.rs"]
+mod tests;

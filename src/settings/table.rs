@@ -164,6 +164,16 @@ pub(super) const ROWS: &[Row] = &[
         parse: None,
     },
     Row {
+        name: "metrics-bind",
+        get: |s| text(&s.fixed.metrics_bind),
+        parse: None,
+    },
+    Row {
+        name: "metrics-key-prefix",
+        get: |s| text(s.fixed.metrics_key_prefixes.join(" ")),
+        parse: None,
+    },
+    Row {
         name: "port",
         get: |s| text(s.fixed.port),
         parse: None,
@@ -247,6 +257,11 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "tls-port",
         get: |s| text(s.fixed.tls_port),
+        parse: None,
+    },
+    Row {
+        name: "ui-actions",
+        get: |s| text(yes_or_no(s.fixed.ui_actions)),
         parse: None,
     },
     Row {

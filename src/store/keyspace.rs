@@ -3,6 +3,7 @@
 use super::counts::{Counts, Share};
 use super::eviction::Eviction;
 use super::key::Key;
+use super::kinds::{Census, LastCensus};
 use super::lapses::Lapses;
 use super::policies::Policies;
 use super::records::Records;
@@ -13,14 +14,12 @@ use super::watches::{Watch, Watches};
 use crate::core::decision::Refusal;
 use crate::core::entry::Entry;
 use crate::core::units::Timestamp;
-use crate::hot::Hot;
 use crate::plain::Plain;
 use ahash::RandomState;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
 mod changes;
-mod hot;
 mod lone;
 
 /// Databases that `SELECT` can reach at most.
@@ -40,9 +39,10 @@ pub struct Store {
     pub records: Records,
     /// What is counted of the keys.
     pub counts: Counts,
+    /// How many keys of each kind there are.
+    pub kinds: LastCensus,
     /// When leases lapse, and which have.
     pub lapses: Lapses,
-    hot: Hot,
 }
 
 /// A page of a SCAN.
@@ -65,6 +65,7 @@ pub struct Sweep {
     pub dropped: usize,
     /// Rounds over all databases that are complete.
     pub rounds: u64,
+    pub(super) census: Census,
 }
 
 impl Default for Store {
@@ -91,8 +92,8 @@ impl Store {
             policies: Policies::default(),
             records: Records::default(),
             counts: Counts::default(),
+            kinds: LastCensus::default(),
             lapses: Lapses::default(),
-            hot: Hot::default(),
         }
     }
 
@@ -273,10 +274,9 @@ impl Store {
         now: Timestamp,
         mut f: impl FnMut(Option<&Value>),
     ) {
+        let exists = |value: &&Value| !value.is_forgettable(now);
         match self.existing(database) {
-            Some(shards) => shards.read_many(keys, |value| {
-                f(value.filter(|value| !value.is_forgettable(now)));
-            }),
+            Some(shards) => shards.read_many(keys, |value| f(value.filter(exists))),
             None => keys.iter().for_each(|_| f(None)),
         }
     }
@@ -447,7 +447,7 @@ impl Store {
                     budget - sweep.looked,
                     |key, value| {
                         self.lapse(sweep.database as u8, key.as_bytes(), value, now);
-                        value.is_forgettable(now)
+                        !sweep.census.stays(value, now)
                     },
                 )
             });
@@ -468,6 +468,7 @@ impl Store {
             }
             if sweep.database == self.databases.len() {
                 (sweep.database, sweep.rounds) = (0, sweep.rounds + 1);
+                self.kinds.publish(&std::mem::take(&mut sweep.census));
                 break;
             }
         }

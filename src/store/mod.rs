@@ -4,6 +4,7 @@ mod counts;
 mod eviction;
 mod key;
 mod keyspace;
+mod kinds;
 mod lapses;
 mod limits;
 mod outline;
@@ -20,6 +21,7 @@ mod watches;
 pub use eviction::{Fit, Thinning};
 pub use key::{KEY_BYTES_MAX, Key};
 pub use keyspace::{DATABASES_MAX, Page, Store, Sweep};
+pub use kinds::{Census, KINDS};
 pub use lapses::Lapses;
 pub use policies::{POLICIES_MAX, POLICY_NAME_BYTES_MAX, Policies, PolicyLimits};
 pub use records::{

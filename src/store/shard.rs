@@ -11,18 +11,15 @@ use super::table::{Fill, PLACE_BYTES, Table};
 use super::value::Value;
 use crate::core::bucket::Bucket;
 use crate::core::units::Timestamp;
-use crate::hot::{self, Hot, Sketches, Spot, Told};
 use ahash::RandomState;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
-use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Shards of a database, a power of two. Many, so that calls rarely meet at one, and that one of ten million keys (20,000)
 /// is walked in a fraction of a millisecond, or written to a snapshot in one. Few, so that a database of some keys costs little.
 pub const SHARDS: usize = 512;
-const _: () = assert!(SHARDS * hot::SKETCHES_OF_A_SHARD == hot::GROUPS);
 
 /// The table takes the top seven bits of a hash and the lowest ones. Positions for SCAN are all but the top seven, and the
 /// shard is the first of those, so that positions run shard by shard.
@@ -54,26 +51,6 @@ impl Step {
     };
 }
 
-/// Who is told of what is counted, and when that is.
-#[derive(Clone, Copy)]
-pub struct Count<'a> {
-    pub hot: &'a Hot,
-    pub database: u8,
-    pub now: Timestamp,
-}
-
-impl<'a> Count<'a> {
-    fn at(self, shard: usize) -> Spot<'a> {
-        let Self { hot, database, now } = self;
-        Spot {
-            hot,
-            database,
-            shard,
-            now,
-        }
-    }
-}
-
 /// One database.
 pub struct Shards {
     shards: Box<[Shard]>,
@@ -86,28 +63,7 @@ pub struct Shards {
 /// A table and its lock, in a cache line of their own.
 #[derive(Default)]
 #[repr(align(64))]
-struct Shard(RwLock<Counted>);
-
-/// A table, and what is counted of its keys.
-#[derive(Default)]
-struct Counted {
-    table: Table,
-    sketches: Sketches,
-}
-
-impl Deref for Counted {
-    type Target = Table;
-
-    fn deref(&self) -> &Table {
-        &self.table
-    }
-}
-
-impl DerefMut for Counted {
-    fn deref_mut(&mut self) -> &mut Table {
-        &mut self.table
-    }
-}
+struct Shard(RwLock<Table>);
 
 impl Shards {
     pub fn new(hasher: RandomState) -> Self {
@@ -184,47 +140,26 @@ impl Shards {
     }
 
     /// Gives `f` the bucket of `key` if it is packed, and of a key that is not there the one that `begin` makes. `None`
-    /// for any other key, and if `f` says so: then the bucket must be as it was. What it says is counted. `touch` is told of
-    /// a change, see [`Packed::with_bucket`].
+    /// for any other key, and if `f` says so: then the bucket must be as it was. `touch` is told of a change, see
+    /// [`Packed::with_bucket`].
     pub fn write_bucket<R>(
         &self,
         key: &[u8],
-        count: Count<'_>,
+        now: Timestamp,
         begin: impl FnOnce() -> Bucket,
-        f: impl FnOnce(&mut Bucket) -> Option<(Told, R)>,
+        f: impl FnOnce(&mut Bucket) -> Option<R>,
         touch: impl FnOnce() -> bool,
     ) -> Option<R> {
         let hash = self.hash(key);
-        let shard = shard_of(hash);
-        let mut counted = self.shards[shard].0.write();
-        let Counted { table, sketches } = &mut *counted;
-        let (told, result) = match table.find_mut(hash, key) {
-            Some(packed) => packed.with_bucket(f, touch)??,
-            None => {
-                let mut bucket = begin();
-                let result = f(&mut bucket)?;
-                self.insert(table, key, hash, Packed::of_bucket(bucket), count.now);
-                touch();
-                result
-            }
-        };
-        sketches.count(told, hash, key, count.at(shard));
-        Some(result)
-    }
-
-    /// Counts what a call was told at a key.
-    pub fn count(&self, key: &[u8], told: Told, count: Count<'_>) {
-        let hash = self.hash(key);
-        let shard = shard_of(hash);
-        let mut counted = self.shards[shard].0.write();
-        counted.sketches.count(told, hash, key, count.at(shard));
-    }
-
-    /// Hands in what was counted; of seconds that are over, or all.
-    pub fn hand_in(&self, all: bool, count: Count<'_>) {
-        for (index, shard) in self.shards.iter().enumerate() {
-            shard.0.write().sketches.hand_in(all, count.at(index));
+        let mut table = self.shards[shard_of(hash)].0.write();
+        if let Some(packed) = table.find_mut(hash, key) {
+            return packed.with_bucket(f, touch)?;
         }
+        let mut bucket = begin();
+        let result = f(&mut bucket)?;
+        self.insert(&mut table, key, hash, Packed::of_bucket(bucket), now);
+        touch();
+        Some(result)
     }
 
     /// As [`Self::read`], for whoever has taken the key out of those that were touched.
@@ -358,7 +293,7 @@ impl Shards {
 
     /// Empties the database. What it held is freed by a thread of its own if that is much.
     pub fn clear(&self) {
-        let empty = |shard: &Shard| std::mem::take(&mut shard.0.write().table);
+        let empty = |shard: &Shard| std::mem::take(&mut *shard.0.write());
         let garbage: Vec<Table> = self.shards.iter().map(empty).collect();
         if garbage.iter().map(Table::len).sum::<usize>() > 10_000 {
             std::thread::spawn(move || drop(garbage));

@@ -3,7 +3,6 @@ use super::super::test_entries::{CAPACITY, at, spend, take};
 use super::*;
 use crate::core::limit::{BucketLimit, Keeps, Rate};
 use crate::core::units::Timestamp;
-use crate::hot::Told;
 
 fn noting() -> Store {
     let store = Store::new();
@@ -124,8 +123,7 @@ fn a_bucket_is_noted_again_once_it_was_read() {
     let limit = BucketLimit::new(5, Rate::parse(b"1").unwrap(), Keeps::Permits).unwrap();
     let call = |key: &[u8]| {
         store.with_bucket(0, key, &limit, at(1), |bucket| {
-            let booked = bucket.book(1, at(1), Timestamp::ZERO);
-            Some((Told::AT_ONCE, booked.ok()?))
+            bucket.book(1, at(1), Timestamp::ZERO).ok()
         })
     };
     let noted = || -> usize { store.touched.take(0).map(|names| names.len()).sum() };
@@ -145,6 +143,6 @@ fn a_bucket_is_noted_again_once_it_was_read() {
     assert_eq!(noted(), 1);
     // What changes nothing is not noted.
     store.note_anew();
-    store.with_bucket(0, b"short", &limit, at(1), |_| Some((Told::AT_ONCE, ())));
+    store.with_bucket(0, b"short", &limit, at(1), |_| Some(()));
     assert_eq!(noted(), 0);
 }

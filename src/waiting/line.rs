@@ -114,6 +114,12 @@ impl Lines {
         self.by_home.len()
     }
 
+    /// The keys, and how many wait at each.
+    pub(super) fn homes(&self) -> impl Iterator<Item = (&Home, usize)> {
+        let lines = self.slab.iter().flatten();
+        lines.map(|line| (&line.home, line.count))
+    }
+
     pub(super) fn find(&self, home: &Home) -> Option<LineId> {
         self.by_home.get(home).copied()
     }

@@ -40,6 +40,9 @@ pub const AT_A_KEY_MAX: usize = 100_000;
 /// Most callers who wait in all: some hundred megabytes.
 pub const IN_ALL_MAX: usize = 1_000_000;
 
+/// Most keys that [`Waiting::busiest`] looks at, so that it takes a millisecond or two at most.
+const LOOKED_AT_MAX: usize = 10_000;
+
 /// Tells a caller that its wait ends, under the locks of its keys; see [`Turn`]. False if it must not be booked.
 pub type Go<'g, C> = dyn FnMut(&mut C, Turn<'_>) -> bool + 'g;
 
@@ -118,6 +121,16 @@ impl<C> Waiting<C> {
     pub fn at_key(&self, home: &Home) -> usize {
         let line = self.lines.find(home);
         line.map_or(0, |line| self.lines[line].count)
+    }
+
+    /// The keys at which most wait, and how many those are; at most `count` keys, of some thousand that are looked at.
+    pub fn busiest(&self, count: usize) -> Vec<(Home, usize)> {
+        let looked = self.lines.homes().take(LOOKED_AT_MAX);
+        let mut busiest: Vec<(&Home, usize)> = looked.collect();
+        busiest.sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
+        busiest.truncate(count);
+        let owned = busiest.into_iter();
+        owned.map(|(home, count)| (home.clone(), count)).collect()
     }
 
     /// What is kept of the one with that place.

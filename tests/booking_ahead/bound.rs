@@ -1,8 +1,9 @@
 //! The bound every bucket keeps: the permits granted whose slots fall in any interval of length t are at most
 //! `C + r·t`, with the larger C and the larger r where they changed.
 
+use crate::cases::config;
 use crate::exact::{Q, whole};
-use crate::history::{Ask, Bucket, History, KEYS, Step, config, histories, histories_with_tickets};
+use crate::history::{Ask, Bucket, History, KEYS, Step, histories, histories_with_tickets};
 use crate::server::{Reply, Server};
 use crate::slots;
 use num_rational::Ratio;

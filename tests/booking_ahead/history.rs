@@ -1,7 +1,6 @@
 //! Random histories over a few keys that calls share.
 
 use proptest::prelude::*;
-use std::env;
 
 /// Names of keys.
 pub const KEYS: [&str; 4] = ["a", "b", "c", "d"];
@@ -57,18 +56,6 @@ pub struct History {
     /// Limits of each key; the first is the only one where parameters do not change.
     pub limits: Vec<Vec<Bucket>>,
     pub steps: Vec<Step>,
-}
-
-/// `cases`, or what `PROPTEST_CASES` says.
-pub fn config(cases: u32) -> ProptestConfig {
-    let default = match env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default(),
-        None => ProptestConfig::with_cases(cases),
-    };
-    ProptestConfig {
-        failure_persistence: None,
-        ..default
-    }
 }
 
 fn bucket(changes: bool) -> impl Strategy<Value = Bucket> {

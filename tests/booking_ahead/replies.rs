@@ -1,8 +1,9 @@
 //! Every reply is the oracle's, every slot the earliest there is, and after every booking each of its keys
 //! lets others go as early as the contract says: a rule that is ready is not held up by one that is not.
 
+use crate::cases::config;
 use crate::exact::{Q, Rule, whole};
-use crate::history::{Ask, History, KEYS, Step, config, histories};
+use crate::history::{Ask, History, KEYS, Step, histories};
 use crate::server::{Reply, Server};
 use crate::slots::{bucket_of, granted, nanoseconds};
 use crate::world::{Key, NEVER, Seen, ceil_ms, five_integers, slot};

@@ -2,7 +2,6 @@
 
 use crate::server::CONNECTIONS;
 use proptest::prelude::*;
-use std::env;
 
 /// The keys of leases.
 pub const KEYS: [&str; 2] = ["a", "b"];
@@ -96,18 +95,6 @@ pub struct History {
     /// The count and the period of the log.
     pub log: (usize, u64),
     pub steps: Vec<Step>,
-}
-
-/// `cases`, or what `PROPTEST_CASES` says.
-pub fn config(cases: u32) -> ProptestConfig {
-    let default = match env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default(),
-        None => ProptestConfig::with_cases(cases),
-    };
-    ProptestConfig {
-        failure_persistence: None,
-        ..default
-    }
 }
 
 fn span(unit: u64, most: u64) -> impl Strategy<Value = u64> {

@@ -1,6 +1,7 @@
 //! Plays histories on the server and on the oracle, reply by reply.
 
-use crate::history::{Ask, History, KEYS, LOG, Limit, Step, Verb, config, histories};
+use crate::cases::config;
+use crate::history::{Ask, History, KEYS, LOG, Limit, Step, Verb, histories};
 use crate::server::Server;
 use crate::world::{Lease, World, ceil_ms};
 use proptest::prelude::*;

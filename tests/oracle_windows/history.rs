@@ -2,7 +2,6 @@
 
 use crate::counters::{Kind, Per};
 use proptest::prelude::*;
-use std::env;
 
 /// Names and kinds of keys.
 pub const KEYS: [(&str, Kind); 4] = [
@@ -53,18 +52,6 @@ pub struct History {
     /// Limits of each key.
     pub limits: Vec<Vec<Per>>,
     pub steps: Vec<Step>,
-}
-
-/// `cases`, or what `PROPTEST_CASES` says.
-pub fn config(cases: u32) -> ProptestConfig {
-    let default = match env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default(),
-        None => ProptestConfig::with_cases(cases),
-    };
-    ProptestConfig {
-        failure_persistence: None,
-        ..default
-    }
 }
 
 fn per(unit: i128) -> impl Strategy<Value = Per> {

@@ -3,6 +3,8 @@
 //! `PROPTEST_CASES` sets how many histories are played.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
+#[path = "../support/cases.rs"]
+mod cases;
 mod counters;
 mod history;
 mod replies;

@@ -1,8 +1,9 @@
 //! Plays histories on the server and on the oracle, reply by reply, and after every call asks each of its
 //! keys when any cost could go, to the fraction of a nanosecond.
 
+use crate::cases::config;
 use crate::counters::{Kind, Q, whole};
-use crate::history::{Ask, History, KEYS, Step, config, histories};
+use crate::history::{Ask, History, KEYS, Step, histories};
 use crate::server::{Reply, START, Server};
 use crate::world::{Key, NEVER, Seen, ceil_ms, five_integers, slot};
 use num_rational::Ratio;

@@ -3,10 +3,13 @@
 
 mod damage;
 mod down;
+mod encoding;
 mod histories;
 #[path = "../support/holdings.rs"]
 mod holdings;
 mod plain;
+#[path = "../support/records.rs"]
+mod records;
 mod replies;
 mod round_trip;
 mod server;

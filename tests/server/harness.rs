@@ -6,10 +6,12 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-/// The binary with these arguments and an environment without any `TOLLGATE_*`.
+/// The binary with these arguments and an environment without any `TOLLGATE_*`, but that it serves no metrics unless it
+/// is told where: many servers run at once.
 pub fn tollgate(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.args(arguments).env_clear();
+    command.env("TOLLGATE_METRICS_BIND", "no");
     command
 }
 

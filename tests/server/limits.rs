@@ -68,7 +68,8 @@ fn with_open_files((soft, hard): (u64, u64), directory: &Path, arguments: &[&str
     let mut command = Command::new("sh");
     let script = format!(r#"ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@""#);
     command.args(["-c", &script, "sh"]).arg(binary);
-    command.args(["--port", "0", "--clock", "manual", "--dir"]);
+    command.args(["--port", "0", "--metrics-bind", "no", "--clock", "manual"]);
+    command.arg("--dir");
     command.arg(directory).args(arguments);
     command
 }

@@ -10,6 +10,7 @@ mod harness;
 mod journal;
 mod limits;
 mod memory;
+mod metrics;
 mod monitor;
 mod pubsub;
 mod signals;

@@ -25,8 +25,19 @@ use tollgate::persistence::disk::{Disk, DiskFile, Held, Source};
 
 const SECTOR_BYTES: usize = 512;
 
-/// Called before each call but those that it makes itself; true is told where the journal may be called.
-pub type Hook = Box<dyn FnMut(bool) + Send>;
+/// What others may do before a call of the disk, as threads beside who makes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// The journal is held.
+    Calls,
+    /// A file of the journal is being flushed: nobody else flushes one, but batches are written.
+    Batches,
+    /// A snapshot is being written.
+    All,
+}
+
+/// Called before each call but those that it makes itself.
+pub type Hook = Box<dyn FnMut(Turn) + Send>;
 
 #[derive(Clone, Default)]
 struct Inode {
@@ -365,11 +376,11 @@ impl SimulatedDisk {
         state.inodes[inode].current[at] ^= bits;
     }
 
-    fn turn(&self, unlocked: bool) {
+    fn turn(&self, turn: Turn) {
         // While the hook runs it is not there, so what it does itself does not call it.
         let hook = self.hook.lock().take();
         if let Some(mut hook) = hook {
-            hook(unlocked);
+            hook(turn);
             *self.hook.lock() = Some(hook);
         }
     }
@@ -383,9 +394,12 @@ impl SimulatedDisk {
     }
 }
 
-/// True for the file of a snapshot that is being written: the journal is not held while it is.
-fn is_unlocked(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "tmp")
+/// While a file is written: that of a snapshot, or one of the journal.
+fn turn_beside(path: &Path) -> Turn {
+    match path.extension() {
+        Some(extension) if extension == "tmp" => Turn::All,
+        _ => Turn::Calls,
+    }
 }
 
 impl Disk for SimulatedDisk {
@@ -399,7 +413,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        self.turn(false);
+        self.turn(Turn::Calls);
         let mut state = self.state.lock();
         let inode = state.inodes.len();
         state.whole("create", path, |state| {
@@ -425,7 +439,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.turn(is_unlocked(from));
+        self.turn(turn_beside(from));
         self.state.lock().whole("rename", from, |state| {
             state.inode(from)?;
             state.change(Change::Rename(from.to_owned(), to.to_owned()));
@@ -454,7 +468,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        self.turn(false);
+        self.turn(Turn::Calls);
         let mut state = self.state.lock();
         state.whole("sync directory", directory, |state| {
             state.changes.clear();
@@ -478,7 +492,7 @@ struct SimulatedFile {
 
 impl DiskFile for SimulatedFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
-        self.disk.turn(is_unlocked(&self.path));
+        self.disk.turn(turn_beside(&self.path));
         let state = &mut *self.disk.state.lock();
         let fate = state.fate("append to", &self.path)?;
         let inode = &mut state.inodes[self.inode];
@@ -492,7 +506,12 @@ impl DiskFile for SimulatedFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.disk.turn(is_unlocked(&self.path));
+        // A file that was never flushed is being made, and the journal may be held meanwhile.
+        let is_new = self.disk.state.lock().inodes[self.inode].kept.is_empty();
+        self.disk.turn(match turn_beside(&self.path) {
+            Turn::Calls if !is_new => Turn::Batches,
+            turn => turn,
+        });
         let state = &mut *self.disk.state.lock();
         match state.fate("sync", &self.path)? {
             Fate::Done => {

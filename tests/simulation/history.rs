@@ -1,7 +1,7 @@
 //! One history: lives of a server, one after the other, on one disk.
 
 use crate::calls::{Calls, KEYS, Sessions};
-use crate::disk::SimulatedDisk;
+use crate::disk::{SimulatedDisk, Turn};
 use crate::numbers::Numbers;
 use crate::sabotage::Sabotage;
 use crate::shadow::{self, Shadow, Things, Window};
@@ -162,9 +162,11 @@ fn flush(
     }
     let is_kept = result.is_ok() && !journal.status().report().needs_snapshot;
     if is_kept {
-        world.shadow.written = window;
+        // Another batch may have been written while this one was flushed.
+        let shadow = &mut world.shadow;
+        shadow.written = shadow.written.max(window);
         if flushing == Flushing::Always {
-            world.shadow.synced = window;
+            shadow.synced = shadow.synced.max(window);
         }
     }
     result.map(|()| is_kept).map_err(|error| error.to_string())
@@ -177,12 +179,13 @@ fn sync(world: &Mutex<World>, is_dead: impl Fn() -> bool) {
     let Some(journal) = keeper.journal() else {
         return;
     };
+    let written = world.lock().shadow.written;
     let result = journal.sync(&|| engine.shared.clock.now());
     let world = &mut *world.lock();
     world.trace.line(|| format!("sync: {result:?}"));
     let is_whole = !journal.status().report().needs_snapshot;
     if result.is_ok() && is_whole && !is_dead() {
-        world.shadow.synced = world.shadow.written;
+        world.shadow.synced = world.shadow.synced.max(written);
     }
 }
 
@@ -397,15 +400,29 @@ impl History {
     fn let_others_in(&self) {
         let (world, disk, flushing) = (self.world.clone(), self.disk.clone(), self.plan.flushing);
         let mut numbers = Numbers::new(self.numbers.clone().next());
-        self.disk.set_hook(Some(Box::new(move |unlocked| {
+        // Who writes a batch while a file is flushed does not flush it.
+        let beside = match flushing {
+            Flushing::Never => Flushing::Never,
+            Flushing::Always | Flushing::Apart => Flushing::Apart,
+        };
+        self.disk.set_hook(Some(Box::new(move |turn| {
             while numbers.once_in(2) {
                 world.lock().one();
             }
-            if unlocked && numbers.once_in(6) {
-                let _ = flush(&world, flushing, false, || disk.is_dead());
-            }
-            if unlocked && numbers.once_in(12) {
-                sync(&world, || disk.is_dead());
+            match turn {
+                Turn::Calls => {}
+                Turn::Batches if numbers.once_in(3) => {
+                    let _ = flush(&world, beside, false, || disk.is_dead());
+                }
+                Turn::Batches => {}
+                Turn::All => {
+                    if numbers.once_in(6) {
+                        let _ = flush(&world, flushing, false, || disk.is_dead());
+                    }
+                    if numbers.once_in(12) {
+                        sync(&world, || disk.is_dead());
+                    }
+                }
             }
         })));
     }
@@ -505,25 +522,21 @@ impl History {
         match result {
             Ok(_) => {
                 (world.shadow.written, world.shadow.synced) = (written, synced);
-                self.check_names(self.disk.failed() > failed)
+                let stale = self.stale(self.disk.failed() > failed);
+                world.wrong = world.wrong.take().or(stale);
+                Ok(())
             }
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// After a snapshot nothing is left that it has replaced.
-    fn check_names(&self, disk_failed: bool) -> Outcome {
+    /// What is left after a snapshot that it has replaced is an error.
+    fn stale(&self, disk_failed: bool) -> Option<String> {
         let names = self.disk.names();
-        let stale = names
-            .iter()
-            .filter(|name| name.contains(".journal."))
-            .count()
-            > 1
+        let is_journal = |name: &&String| name.contains(".journal.");
+        let stale = names.iter().filter(is_journal).count() > 1
             || names.iter().any(|name| name.ends_with(".tmp"));
-        if stale && !disk_failed {
-            self.world.lock().wrong = Some(format!("after a snapshot there are {names:?}"));
-        }
-        Ok(())
+        (stale && !disk_failed).then(|| format!("after a snapshot there are {names:?}"))
     }
 
     /// The disk is well again: what it did not take is not forgotten.

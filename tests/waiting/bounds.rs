@@ -1,7 +1,7 @@
 //! What holds whatever is sent: every limit keeps its bound, nobody who could go is left waiting, and those of a
 //! group go in the order in which they came. Limits of every kind, parameters that change, tickets given back.
 
-use crate::history::config;
+use crate::cases::config;
 use crate::server::Server;
 use proptest::prelude::*;
 use tollgate::core::limit::Limit;

@@ -4,7 +4,6 @@ use crate::exact::Rule;
 use crate::model::Ask;
 use num_rational::Ratio;
 use proptest::prelude::*;
-use std::env;
 
 /// Names of keys.
 pub const KEYS: [&str; 3] = ["x", "y", "z"];
@@ -57,18 +56,6 @@ pub struct History {
     pub unit: (&'static str, i128),
     pub limits: Vec<Bucket>,
     pub steps: Vec<Step>,
-}
-
-/// `cases`, or what `PROPTEST_CASES` says.
-pub fn config(cases: u32) -> ProptestConfig {
-    let default = match env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default(),
-        None => ProptestConfig::with_cases(cases),
-    };
-    ProptestConfig {
-        failure_persistence: None,
-        ..default
-    }
 }
 
 /// Where calls name several keys, permits take whole nanoseconds: inside the nanosecond that ends at a slot of several

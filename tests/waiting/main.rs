@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 mod bounds;
+#[path = "../support/cases.rs"]
+mod cases;
 mod history;
 mod instants;
 mod model;

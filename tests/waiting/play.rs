@@ -1,8 +1,9 @@
 //! Every answer is the model's, at the same instant, and after every event each key is as the model says, to the
 //! fraction of a nanosecond: what was granted, and what with all who wait booked on it.
 
+use crate::cases::config;
 use crate::exact::whole;
-use crate::history::{History, KEYS, Leave, Step, config, histories};
+use crate::history::{History, KEYS, Leave, Step, histories};
 use crate::model::{Answer, World};
 use crate::server::Server;
 use crate::world::{Key, five_integers};

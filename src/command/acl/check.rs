@@ -83,6 +83,11 @@ pub fn check_again(
     denied.map_err(|denied| refuse(shared, context.connection, spec, arguments, denied))
 }
 
+/// Whether a user may make a request that there is.
+pub fn allows(acl: &Acl, user: &User, arguments: Arguments<'_>) -> bool {
+    dispatch::named(arguments).is_some_and(|spec| of_user(acl, user, spec, arguments).is_ok())
+}
+
 /// Whether whoever is logged in so may learn by a command of a key that it does not name.
 pub fn may_see(acl: &Acl, login: &mut Login, spec: &'static Spec, key: &[u8]) -> bool {
     if login.is_unrestricted() {

@@ -9,4 +9,6 @@ pub mod reset;
 pub mod select;
 mod state;
 
-pub use state::{Connection, Pending, QUEUED_BYTES_MAX, QUEUED_MAX, Replies, Transaction};
+pub use state::{
+    Connection, Executing, Pending, QUEUED_BYTES_MAX, QUEUED_MAX, Replies, Transaction,
+};

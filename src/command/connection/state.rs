@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::command::lone::Memo;
 use crate::command::spec::Spec;
 use crate::core::units::Timestamp;
+use crate::hot::Sampler;
 use crate::protocol::{OwnedArguments, Protocol};
 use crate::pubsub::Subscriptions;
 use crate::store::Watch;
@@ -35,8 +36,8 @@ pub struct Connection {
     pub reply_start: usize,
     /// Commands queued since MULTI.
     pub transaction: Option<Transaction>,
-    /// EXEC runs what was queued, all of it at this instant.
-    pub executing: Option<Timestamp>,
+    /// EXEC runs what was queued.
+    pub executing: Option<Executing>,
     /// Keys watched since WATCH.
     pub watch: Option<Watch>,
     /// What it is subscribed to.
@@ -51,15 +52,27 @@ pub struct Connection {
     pub row: Option<&'static Spec>,
     /// The parameters that it named last.
     pub memo: Memo,
+    /// Which of its decisions are counted of their keys.
+    pub sampler: Sampler,
     /// What the server has to do before the next command, and whose result is the reply.
     pub pending: Option<Pending>,
     /// A reply that goes out when the time of [`Pending::Delay`] is over.
     held_back: Option<Vec<u8>>,
 }
 
+/// What EXEC runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Executing {
+    /// All of it at this instant.
+    pub at: Timestamp,
+    /// How many commands.
+    pub commands: usize,
+}
+
 impl Connection {
     /// A connection that has said nothing yet.
     pub fn new(client: Arc<Client>, login: Login, authenticated: bool) -> Self {
+        let sampler = Sampler::new(client.id);
         Self {
             client,
             database: 0,
@@ -79,6 +92,7 @@ impl Connection {
             ran_until_tick: 0,
             row: None,
             memo: Memo::default(),
+            sampler,
             pending: None,
             held_back: None,
         }

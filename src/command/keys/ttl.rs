@@ -92,7 +92,7 @@ fn reply(
 ) -> Result<(), Error> {
     let now = context.now;
     let since = if since_epoch { now.as_ns() } else { 0 };
-    let time = access::look(context, &arguments[1], |value, _| {
+    let time = access::look(&*context, &arguments[1], |value, _| {
         let Some(value) = value else {
             return -2;
         };

@@ -97,7 +97,8 @@ fn wish(context: &Context<'_>, arguments: Arguments<'_>, call: &Call<'_>) -> Wis
         ticket: options.ticket,
     };
     Wish {
-        caller: Caller::new(context, arguments, first, options.id, asked),
+        caller: Caller::new(context, arguments, first, options.id, asked)
+            .under(call.rules.iter().map(|rule| rule.policy)),
         database: context.connection.database,
         wants: call.rules.iter().map(want).collect(),
         priority: options.priority,

@@ -50,6 +50,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     // One wrong Retry-After must not lock everyone out.
     let span = duration.min(context.shared.settings.max_pause());
     let (records, hub) = (&context.shared.store.records, &context.shared.hub);
+    let metrics = &context.shared.metrics;
     let (database, now) = (context.connection.database, context.now);
     let left = access::change(&*context, &[key], |mut keys| {
         let entry = &mut keys.kept()[0];
@@ -61,6 +62,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         records.overtake(&entry.tickets_ahead(now));
         if left != before {
             events::pause(hub, database, key, left.ceil_ms());
+            metrics.paused();
         }
         Ok(left)
     })?;

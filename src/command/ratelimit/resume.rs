@@ -22,12 +22,14 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let key = Cursor::new(arguments).key()?;
     let (database, now) = (context.connection.database, context.now);
     let (records, hub) = (&context.shared.store.records, &context.shared.hub);
+    let metrics = &context.shared.metrics;
     let resumed = access::change(&*context, &[key], |mut keys| {
         let entry = &mut keys.kept()[0];
         let resumed = entry.resume(now);
         records.overtake(&entry.tickets_ahead(now));
         if resumed {
             events::resume(hub, database, key);
+            metrics.resumed();
         }
         Ok(resumed)
     })?;

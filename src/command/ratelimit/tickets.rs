@@ -207,6 +207,9 @@ fn cancel(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Err
             .remove(call.database, call.key, call.number);
         Ok(back)
     })?;
+    if back.is_some() {
+        context.shared.metrics.cancelled();
+    }
     context
         .reply
         .integer(i64::try_from(back.unwrap_or(0)).unwrap_or(i64::MAX));

@@ -92,12 +92,13 @@ fn top(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         let matches = |pattern| glob::matches(pattern, key);
         request.pattern.is_none_or(matches) && check::may_see(&shared.acl, login, &TOP, key)
     };
-    shared.store.gather_counts(now);
+    shared.hot.gather(now);
     let mut rows = Vec::new();
     for kind in Kind::ALL {
         if request.kind.is_none_or(|asked| asked == kind) {
-            let store = &shared.store;
-            let ranked = store.top(kind, database, request.count, now, &mut wanted);
+            let ranked = shared
+                .hot
+                .top(kind, database, request.count, now, &mut wanted);
             rows.extend(ranked.into_iter().map(|ranked| (kind, ranked)));
         }
     }
@@ -129,10 +130,10 @@ fn write(reply: &mut Reply<'_>, kind: Kind, ranked: &Ranked) {
 
 fn history(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let key = Cursor::new(arguments).key()?;
-    let (store, now) = (&context.shared.store, context.now);
-    store.gather_counts(now);
+    let (hot, now) = (&context.shared.hot, context.now);
+    hot.gather(now);
     let reply = &mut context.reply;
-    let Some(history) = store.history(context.connection.database, key, now) else {
+    let Some(history) = hot.history(context.connection.database, key, now) else {
         reply.null();
         return Ok(());
     };

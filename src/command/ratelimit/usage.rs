@@ -1,11 +1,11 @@
 //! `RL.USAGE`: how keys stand.
 
-use crate::command::access;
+use crate::command::access::{self, At};
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
-use crate::core::decision::{LimitUsage, Usage};
+use crate::core::decision::{LimitUsage, Refusal, Usage};
 use crate::core::limit::Limit;
 use crate::core::units::Wait;
 use crate::protocol::{Arguments, Reply};
@@ -29,24 +29,28 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         context.reply.array(arguments.len() - 1);
     }
     while cursor.peek().is_some() {
-        let (key, now) = (cursor.key()?, context.now);
-        let (usage, waiting) = access::look(context, key, |value, waiting| {
-            let entry = value.map(Value::limit).transpose()?;
-            let usage = entry.and_then(|entry| entry.usage(now));
-            Ok::<_, Error>((usage, waiting))
-        })?;
-        match usage {
-            Some(usage) => write(&usage, waiting, &mut context.reply),
+        match look((&*context).into(), cursor.key()?)? {
+            Some((usage, waiting)) => write(&usage, waiting, &mut context.reply),
             None => context.reply.null(),
         }
     }
     Ok(())
 }
 
+/// How a key stands, and how many wait at it; `None` for a key without state.
+///
+/// # Errors
+/// It holds a plain value.
+pub fn look(at: At<'_>, key: &[u8]) -> Result<Option<(Usage, usize)>, Refusal> {
+    access::look(at, key, |value, waiting| {
+        let entry = value.map(Value::limit).transpose()?;
+        let usage = entry.and_then(|entry| entry.usage(at.now));
+        Ok(usage.map(|usage| (usage, waiting)))
+    })
+}
+
 fn write(usage: &Usage, waiting: usize, reply: &mut Reply<'_>) {
-    // Of several limits the one that lets the least go now, then the one that waits longest.
-    let tightest = |limit: &&LimitUsage| (limit.standing.remaining, Reverse(limit.wait));
-    let bound = usage.limits.iter().min_by_key(tightest);
+    let bound = tightest(usage);
     let several = usage.limits.len() > 1;
     reply.map(if several { 14 } else { 13 });
     write_limit(bound, usage.paused, reply);
@@ -73,6 +77,13 @@ fn write(usage: &Usage, waiting: usize, reply: &mut Reply<'_>) {
     }
 }
 
+/// Of several limits the one that lets the least go now, then the one that waits longest; `None` where there is only a
+/// pause.
+pub fn tightest(usage: &Usage) -> Option<&LimitUsage> {
+    let by = |limit: &&LimitUsage| (limit.standing.remaining, Reverse(limit.wait));
+    usage.limits.iter().min_by_key(by)
+}
+
 /// The eight fields that speak of one limit; those of a key that only holds a pause are nil or zero.
 fn write_limit(usage: Option<&LimitUsage>, paused: Wait, reply: &mut Reply<'_>) {
     reply.bulk(b"limit");
@@ -86,11 +97,9 @@ fn write_limit(usage: Option<&LimitUsage>, paused: Wait, reply: &mut Reply<'_>) 
         None => reply.null(),
     }
     reply.bulk(b"rate");
-    match usage.map(|usage| usage.limit) {
-        Some(Limit::Bucket(limit)) => reply.bulk_display(limit.rate()),
-        Some(Limit::Window(limit)) => reply.bulk_display(limit.per),
-        Some(Limit::Sliding(limit) | Limit::Log(limit)) => reply.bulk_display(limit),
-        Some(Limit::Leases(_)) | None => reply.null(),
+    match usage.and_then(|usage| rate(&usage.limit)) {
+        Some(rate) => reply.bulk(rate.as_bytes()),
+        None => reply.null(),
     }
     reply.bulk(b"period_ms");
     match usage.and_then(|usage| usage.limit.period()) {
@@ -107,6 +116,16 @@ fn write_limit(usage: Option<&LimitUsage>, paused: Wait, reply: &mut Reply<'_>) 
         "wait_ms",
         usage.map_or(paused, |usage| usage.wait).ceil_ms(),
     );
+}
+
+/// The rate of a limit that has one, as `80/s`.
+pub fn rate(limit: &Limit) -> Option<String> {
+    match limit {
+        Limit::Bucket(limit) => Some(limit.rate().to_string()),
+        Limit::Window(limit) => Some(limit.per.to_string()),
+        Limit::Sliding(limit) | Limit::Log(limit) => Some(limit.to_string()),
+        Limit::Leases(_) => None,
+    }
 }
 
 fn number(reply: &mut Reply<'_>, name: &str, value: i64) {

@@ -1,9 +1,11 @@
 //! EVAL, EVALSHA and their read-only forms: run a known script, atomic over its keys.
 
 use crate::command::context::Context;
+use crate::command::counted;
 use crate::command::error::Error;
 use crate::command::number;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Run, Spec};
+use crate::hot::Told;
 use crate::plain::Plain;
 use crate::protocol::{Arguments, Reply};
 use crate::script::{Answer, Call, Digest, Failure, Script};
@@ -119,14 +121,19 @@ fn run(
     let rest: SmallVec<[&[u8]; 8]> = arguments.iter().skip(3 + count).collect();
     let (database, now) = (context.connection.database, context.now);
     let (store, is_full) = (&context.shared.store, context.is_full);
+    let mut granted = None;
     let answer = store.with_plains(database, &keys, now, |slots| {
-        let run = |slots: &mut [Option<Plain>]| {
-            (script.run)(&mut Call {
+        let mut run = |slots: &mut [Option<Plain>]| {
+            let mut call = Call {
                 slots,
                 places: &places,
                 arguments: &rest,
                 now,
-            })
+                granted: None,
+            };
+            let answer = (script.run)(&mut call);
+            granted = call.granted;
+            answer
         };
         match is_full {
             true => run_within(slots, run),
@@ -138,6 +145,9 @@ fn run(
         Failure::Redis(text) => Error::Redis(text),
         Failure::Lua(text) => Error::redis(format!("ERR user_script: {text}")),
     })?;
+    if let (Some(granted), Some(key)) = (granted, keys.first()) {
+        counted::one(context, key, Told::now(granted));
+    }
     write(&mut context.reply, &answer);
     Ok(())
 }

@@ -124,7 +124,7 @@ fn reset_statistics(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), E
     // What this batch has counted so far belongs to the time before.
     context.shared.metrics.add(&context.tally.take());
     context.shared.metrics.reset();
-    context.shared.store.forget_counts(context.now);
+    context.shared.hot.clear(context.now);
     context.shared.store.counts.reset_lapsed_leases();
     context.shared.acl.log.lock().reset_counts();
     context.shared.store.counts.reset_evicted_keys();

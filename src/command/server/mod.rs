@@ -9,7 +9,7 @@ pub mod latency;
 pub mod memory;
 pub mod module;
 pub mod monitor;
-mod process;
+pub mod process;
 pub mod replication;
 pub mod save;
 pub mod shutdown;

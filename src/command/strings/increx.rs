@@ -159,11 +159,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     };
     // Without a bound it is no limit.
     if words.lower.or(words.upper).is_some() {
-        let told = match refused {
-            true => Told::Denied { paused: false },
-            false => Told::AT_ONCE,
-        };
-        counted::one(context, key, told);
+        counted::one(context, key, Told::now(!refused));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@
 use super::super::codec;
 use super::super::codec_gone::Gone;
 use super::super::snapshot::RECORDS_AT_A_TIME;
-use super::output::BatchWriter;
+use super::batch::BatchWriter;
 use crate::core::units::Timestamp;
 use crate::store::{AnswerName, DATABASES_MAX, Key, Names, Store, TouchedRecords};
 use std::io;
@@ -21,6 +21,9 @@ use std::io;
 /// How often it is looked again for values that were renamed meanwhile. Each time there are fewer: one is read much
 /// faster than it is renamed.
 const MOVES_MAX: usize = 100;
+
+/// Keys that memory is asked for before the first of them is read: as many as it answers to at a time.
+const FETCHED_AT_A_TIME: usize = 16;
 
 /// What was taken out of the store's notes, to be put back if it cannot be written.
 #[derive(Default)]
@@ -89,8 +92,12 @@ pub fn capture(
         for names in store.touched.take(database) {
             taken.keys.push((database, names));
             let names = taken.keys.last().into_iter().flat_map(|(_, names)| names);
-            for key in names {
-                add_key(store, database, key, now, batch)?;
+            let names: Vec<&Key> = names.collect();
+            for keys in names.chunks(FETCHED_AT_A_TIME) {
+                store.fetch(database, keys.iter().map(|key| key.as_bytes()));
+                for key in keys {
+                    add_key(store, database, key, now, batch)?;
+                }
             }
         }
     }

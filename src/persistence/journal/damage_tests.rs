@@ -1,6 +1,5 @@
 //! Journals that are cut, changed, or not all there.
 
-use super::test_disk::Faults;
 use super::test_kept::*;
 use super::*;
 
@@ -150,20 +149,53 @@ fn a_generation_that_is_missing_is_told() {
 }
 
 #[test]
-fn a_generation_that_others_follow_must_be_whole() {
+fn a_generation_that_others_go_on_from_must_be_whole() {
     let kept = Kept::new();
     something(&kept);
     kept.flush().unwrap();
-    kept.disk.fail(Faults {
-        no_remove: true,
-        ..Faults::default()
-    });
-    kept.save().unwrap();
-    let disk = kept.disk.copy();
-    disk.remove(Path::new("s")).unwrap();
-    assert_same(all(&Kept::open(&disk.copy()).store), all(&kept.store));
-    let bytes = disk.bytes("s.journal.1");
-    disk.put("s.journal.1", bytes[..bytes.len() - 1].to_vec());
-    let error = Kept::try_open(&disk).err().unwrap().to_string();
+    // Another version goes on in a file of its own.
+    let mut bytes = kept.disk.bytes("s.journal.1");
+    let header = Header::read(&mut &bytes[..], bytes.len() as u64);
+    let other = Header {
+        server_version: "0.0.0".to_owned(),
+        ..header.unwrap().unwrap()
+    };
+    bytes[..format::HEADER_BYTES].copy_from_slice(&other.encode());
+    kept.disk.put("s.journal.1", bytes.clone());
+    let reopened = kept.reopened();
+    reopened.set(0, b"later", b"");
+    reopened.flush().unwrap();
+    assert_eq!(reopened.journals(), ["s.journal.1", "s.journal.2"]);
+    assert_same(all(&reopened.reopened().store), all(&reopened.store));
+    reopened
+        .disk
+        .put("s.journal.1", bytes[..bytes.len() - 1].to_vec());
+    let error = Kept::try_open(&reopened.disk).err().unwrap().to_string();
     assert!(error.contains("is damaged"), "{error}");
+}
+
+#[test]
+fn a_sector_that_was_flushed_half_is_torn_from_there() {
+    let kept = Kept::new();
+    kept.set(0, b"first", b"1");
+    kept.flush().unwrap();
+    kept.sync().unwrap();
+    let (before, end) = (all(&kept.store), kept.disk.bytes("s.journal.1").len());
+    assert_ne!(end % 512, 0);
+    for text in [b"2", b"3"] {
+        kept.set(0, b"later", &text.repeat(700));
+        kept.flush().unwrap();
+    }
+    let whole = kept.disk.bytes("s.journal.1");
+    for (byte, is_torn) in [(0, true), (1, false)] {
+        let mut bytes = whole.clone();
+        bytes[end..end.next_multiple_of(512)].fill(byte);
+        let disk = kept.disk.copy();
+        disk.put("s.journal.1", bytes);
+        match Kept::try_open(&disk) {
+            Ok(reopened) if is_torn => assert_same(&all(&reopened.store), &before),
+            Ok(_) => panic!("bytes that nobody wrote were passed over"),
+            Err(error) => assert!(!is_torn, "{error}"),
+        }
+    }
 }

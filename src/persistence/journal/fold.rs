@@ -2,76 +2,80 @@
 
 use super::super::disk::Disk;
 use super::recovery::generations;
-use super::{Flushing, Journal, JournalError, State, Trust, path_of};
+use super::{Flushing, Journal, JournalError, State, path_of};
 use crate::core::units::Timestamp;
 use crate::store::Store;
+use std::io;
 use std::path::Path;
 
 impl Journal {
-    /// A snapshot begins: the first generation that it does not hold.
-    ///
-    /// A new one is begun, unless the last snapshot failed, or the disk does: then the snapshot names the one that is
-    /// written, and what that holds is read again over it.
-    pub fn begin_fold(&self, store: &Store, now: &dyn Fn() -> Timestamp) -> u64 {
-        let state = &mut *self.state.lock();
-        if state.trust == Trust::Whole {
-            let full = state.output.as_ref().map(|output| !output.is_empty());
-            let may_end =
-                state.output.as_ref().map(|output| output.generation) == Some(state.named);
-            if full == Some(true) && may_end {
-                // If it cannot be flushed, it is lost.
-                let flushed = self.sync_held(state, now);
-                if flushed.is_ok()
-                    && let Ok(output) = self.create(state.next, false)
-                {
-                    let ended = state.output.replace(output);
-                    state.earlier_bytes += ended.map_or(0, |output| output.length);
-                    state.next += 1;
-                }
-            }
-        }
-        if state.trust == Trust::Lost {
-            // What changes from here on is in the snapshot or noted anew.
-            store.note_anew();
-            state.trust = Trust::Based;
-        }
-        state.since_fold = match &state.output {
-            Some(output) if !output.is_empty() => 1,
-            _ => 0,
-        };
-        state.first()
-    }
-
-    /// A snapshot is written and not yet in its place: all that it may have seen goes into the journal.
+    /// A snapshot begins: the generation that it names, which begins as well. There is one snapshot at a time.
     ///
     /// # Errors
-    /// That cannot be, and what the journal holds is older than the snapshot: the snapshot must not take its place.
-    /// If the journal holds nothing that would be read over the snapshot, it does no harm.
+    /// The generation cannot be begun, and the journal is as it was.
+    pub fn begin_fold(&self, store: &Store) -> Result<u64, JournalError> {
+        let generation = {
+            let state = &mut *self.state.lock();
+            state.fold_error = None;
+            if let Some(ahead) = &state.ahead {
+                return Ok(ahead.generation);
+            }
+            // Where nothing is written yet, nothing is before the snapshot is there.
+            state.lost |= state.output.is_none();
+            state.next
+        };
+        // Nobody else begins one: something is written, or it waits for the snapshot.
+        let ahead = self.create(generation, true)?;
+        let state = &mut *self.state.lock();
+        if state.lost {
+            // What changes from here on is in the snapshot or noted anew.
+            store.note_anew();
+        }
+        (state.ahead, state.next) = (Some(ahead), generation + 1);
+        Ok(generation)
+    }
+
+    /// A snapshot is written and not yet in its place: all that it may have seen goes into the generation that it names.
+    ///
+    /// # Errors
+    /// That cannot be, and what the generation holds is older than the snapshot: the snapshot must not take its place.
+    /// If it holds nothing that would be read over the snapshot, it does no harm.
     pub fn complete_fold(
         &self,
         store: &Store,
         now: &dyn Fn() -> Timestamp,
     ) -> Result<(), JournalError> {
+        let written = self.flush(store, now, Flushing::Apart, false);
+        let length = self.state.lock().ahead.as_ref().map(|ahead| ahead.length);
+        // Of what is ahead it is told below, and of anything else a snapshot is the cure.
+        let _ = self.sync(now);
         let state = &mut *self.state.lock();
-        match self.flush_held(state, store, now, Flushing::Always, false) {
-            Err(error) if state.since_fold > 0 => Err(error),
-            _ => match &state.output {
-                // Nothing was touched, but what is there may not have been flushed.
-                Some(output) if output.settled < output.length => self.sync_held(state, now),
-                _ => Ok(()),
-            },
+        let lost = |state: &mut State| {
+            let source = io::Error::other("what had changed is lost");
+            let error = self.error(state.next, "writing", source);
+            Err(state.fold_error.take().unwrap_or(error))
+        };
+        let Some(ahead) = &state.ahead else {
+            return lost(state);
+        };
+        match written {
+            Err(error) if !ahead.is_empty() => return Err(error),
+            _ if Some(ahead.settled) < length => return lost(state),
+            _ => {}
         }
+        state.may_be_named = true;
+        Ok(())
     }
 
     /// A snapshot of `bytes` bytes that names the generation `first` is in its place.
     pub fn end_fold(&self, first: u64, bytes: u64) {
         let mut state = self.state.lock();
-        state.named = first;
+        state.may_be_named = false;
         state.earlier_bytes = 0;
-        if state.trust == Trust::Based {
-            state.trust = Trust::Whole;
+        if let Some(ahead) = state.ahead.take() {
+            (state.output, state.lost) = (Some(ahead), false);
         }
-        let (needs_snapshot, journal_bytes) = (state.trust != Trust::Whole, state.bytes());
+        let (needs_snapshot, journal_bytes) = (state.lost, state.bytes());
         self.status.change(|report| {
             report.needs_snapshot = needs_snapshot;
             (report.base_bytes, report.bytes) = (bytes, journal_bytes);
@@ -79,12 +83,28 @@ impl Journal {
         drop(state);
         remove_before(&*self.disk, &self.snapshot, first);
     }
-}
 
-impl State {
-    fn first(&self) -> u64 {
-        let written = self.output.as_ref().map(|output| output.generation);
-        written.unwrap_or(self.next)
+    /// A snapshot has failed. If it cannot be in its place, what is ahead is not needed.
+    pub fn abandon_fold(&self) {
+        let state = &mut *self.state.lock();
+        if !state.may_be_named {
+            self.give_up_ahead(state);
+        }
+    }
+
+    /// What is ahead cannot be gone on with, or need not.
+    pub(super) fn give_up_ahead(&self, state: &mut State) {
+        let Some(ahead) = state.ahead.take() else {
+            return;
+        };
+        if state.may_be_named {
+            // The file stays for the snapshot that may be there, and without it what is written is not all.
+            state.lose();
+        } else {
+            // Its number is given again: none may be missing.
+            state.next = ahead.generation;
+            let _ = self.disk.remove(&path_of(&self.snapshot, ahead.generation));
+        }
     }
 }
 

@@ -1,10 +1,9 @@
-//! The generation that is being written.
+//! A generation that is being written.
 
 use super::super::disk::{Disk, DiskFile};
 use super::super::files::directory;
-use super::format::{HEAD_BYTES, HEADER_BYTES, Head, Header};
+use super::format::{HEADER_BYTES, Header};
 use super::scan::Scan;
-use crate::core::units::Timestamp;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,8 +18,10 @@ pub struct Output {
     pub length: u64,
     /// Of these the disk keeps so many.
     pub settled: u64,
-    salt: u64,
-    parts: u64,
+    /// What the checksums of its parts begin with.
+    pub salt: u64,
+    /// Parts up to the end of its last whole batch.
+    pub parts: u64,
 }
 
 impl Output {
@@ -79,85 +80,5 @@ impl Output {
     /// Those of the disk.
     pub fn cut(&self) -> io::Result<()> {
         self.file.truncate(self.length)
-    }
-
-    /// Begins a batch, whose parts are closed once they hold `part_bytes`. With `trusting`, what was written before counts
-    /// as kept by the disk.
-    pub fn batch<'a>(
-        &'a mut self,
-        now: &'a dyn Fn() -> Timestamp,
-        part_bytes: usize,
-        trusting: bool,
-    ) -> BatchWriter<'a> {
-        BatchWriter {
-            offset: self.length,
-            parts: self.parts,
-            output: self,
-            bytes: vec![0; HEAD_BYTES],
-            now,
-            part_bytes,
-            trusting,
-        }
-    }
-}
-
-/// A batch on its way to the file.
-pub struct BatchWriter<'a> {
-    output: &'a mut Output,
-    /// Room for a head, and the records of the part that fills.
-    bytes: Vec<u8>,
-    offset: u64,
-    parts: u64,
-    now: &'a dyn Fn() -> Timestamp,
-    part_bytes: usize,
-    trusting: bool,
-}
-
-impl BatchWriter<'_> {
-    /// Adds a record, or some.
-    ///
-    /// # Errors
-    /// Those of the disk. [`Output::cut`] must follow.
-    pub fn add(&mut self, encode: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
-        encode(&mut self.bytes);
-        if self.bytes.len() - HEAD_BYTES >= self.part_bytes {
-            self.write(false)?;
-        }
-        Ok(())
-    }
-
-    /// Writes what is left. All of the batch holds from then on.
-    ///
-    /// # Errors
-    /// As [`Self::add`].
-    pub fn finish(mut self) -> io::Result<()> {
-        self.write(true)?;
-        (self.output.length, self.output.parts) = (self.offset, self.parts);
-        Ok(())
-    }
-
-    fn write(&mut self, is_last: bool) -> io::Result<()> {
-        let records = &self.bytes[HEAD_BYTES..];
-        let head = Head {
-            // A part is closed long before, and no record is nearly as long.
-            length: u32::try_from(records.len()).map_err(io::Error::other)?,
-            number: self.parts + 1,
-            offset: self.offset,
-            settled: if self.trusting {
-                self.output.length
-            } else {
-                self.output.settled
-            },
-            // Read when all of it is captured: the clock must not start before any state that it holds.
-            at: (self.now)(),
-            is_last,
-            records_crc: crc32fast::hash(records),
-        };
-        self.bytes[..HEAD_BYTES].copy_from_slice(&head.encode(self.output.salt));
-        self.output.file.append(&self.bytes)?;
-        self.offset += self.bytes.len() as u64;
-        self.parts += 1;
-        self.bytes.truncate(HEAD_BYTES);
-        Ok(())
     }
 }

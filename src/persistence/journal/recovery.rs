@@ -4,12 +4,11 @@ use super::super::disk::Disk;
 use super::super::error::{Fault, LoadError};
 use super::super::files::{directory, file_name};
 use super::super::snapshot;
-use super::format::Header;
-use super::format::PART_BYTES;
+use super::format::{Header, PART_BYTES};
 use super::output::Output;
 use super::scan::{self, Scan};
 use super::status::JournalStatus;
-use super::{Journal, State, Trust, path_of};
+use super::{Journal, State, path_of};
 use crate::core::units::Timestamp;
 use crate::store::Store;
 use parking_lot::Mutex;
@@ -135,18 +134,19 @@ fn read(
             None => false,
         };
         let scan = scan::scan(&mut *open(generation)?, goes_on).map_err(failed(generation))?;
+        let another = |scan: &Scan| scan.header.generation != generation;
+        if scan.as_ref().is_some_and(another) {
+            return Err(failed(generation)(Fault::Damaged {
+                offset: 0,
+                what: "it is another generation than its name says",
+            }));
+        }
         let counts =
             |scan: &Scan| !scan.header.based || (base.is_named && generation == base.first);
         let Some(scan) = scan.filter(counts) else {
             recovered.dropped = live.split_off(index);
             break;
         };
-        if scan.header.generation != generation {
-            return Err(failed(generation)(Fault::Damaged {
-                offset: 0,
-                what: "it is another generation than its name says",
-            }));
-        }
         scans.push(scan);
     }
     for scan in &scans {
@@ -181,7 +181,7 @@ impl Journal {
         for generation in recovered.dropped.iter().rev() {
             let _ = disk.remove(&path_of(snapshot, *generation));
         }
-        let (mut output, mut trust, mut earlier_bytes) = (None, Trust::Whole, recovered.bytes);
+        let (mut output, mut lost, mut earlier_bytes) = (None, false, recovered.bytes);
         if let Some(scan) = &recovered.last {
             let path = path_of(snapshot, scan.header.generation);
             match Output::go_on(&*disk, &path, scan) {
@@ -192,7 +192,7 @@ impl Journal {
                     output = Some(again);
                 }
                 // What is torn is still there, so none may go on from it.
-                Err(_) => trust = Trust::Lost,
+                Err(_) => lost = true,
             }
         }
         let status = Arc::new(JournalStatus::default());
@@ -207,12 +207,14 @@ impl Journal {
             part_bytes: PART_BYTES,
             state: Mutex::new(State {
                 output,
+                ahead: None,
+                may_be_named: false,
+                fold_error: None,
+                lost,
                 next: recovered.next,
-                trust,
-                named: base.first,
                 earlier_bytes,
-                since_fold: 0,
             }),
+            flushes: Mutex::new(()),
             status,
         }
     }

@@ -7,8 +7,8 @@
 //! - In a generation that another one goes on from nothing is torn: it was flushed before the other was begun.
 //! - If no part follows the bad bytes, they are the last that was written: torn.
 //! - If one follows, they are damage, unless two things hold: no part behind them says that the disk kept them, and
-//!   a whole sector of them is zero. So the disk leaves what it had not written yet when the power went, while it had
-//!   written what came later. Then all from there on is torn.
+//!   a whole sector of them is zero, or what they fill of the sector in which they begin. So the disk leaves what it had
+//!   not written yet when the power went, while it had written what came later. Then all from there on is torn.
 
 use super::super::codec::{self, Record};
 use super::super::disk::Source;
@@ -233,7 +233,10 @@ fn look_behind(source: &mut dyn Source, bad: u64, length: u64, salt: u64) -> Res
         }
         let starts = (from..).step_by(SECTOR_BYTES);
         let mut sectors = starts.zip(bytes.chunks_exact(SECTOR_BYTES));
-        let is_zero = |&(at, sector): &(u64, &[u8])| at >= bad && sector.iter().all(|&b| b == 0);
+        let is_zero = |&(at, sector): &(u64, &[u8])| {
+            let good = bad.saturating_sub(at) as usize;
+            sector[good..].iter().all(|&byte| byte == 0)
+        };
         zeros_at = zeros_at.or_else(|| sectors.find(is_zero).map(|(at, _)| at));
         for at in memchr::memmem::find_iter(&bytes, &MARK) {
             let offset = from + at as u64;

@@ -22,6 +22,8 @@ pub struct JournalReport {
     pub covers_until: Timestamp,
     /// Why the last try failed; `None` if it did not.
     pub error: Option<String>,
+    /// Writes and flushes that have failed since the start.
+    pub failures: u64,
     /// Nothing is kept before the next snapshot: what had changed is no longer known.
     pub needs_snapshot: bool,
     /// How many changes are being written.

@@ -22,6 +22,7 @@ pub struct Faults {
 }
 
 type Meanwhile = Box<dyn FnOnce() + Send>;
+type Beside = Arc<dyn Fn() + Send + Sync>;
 
 #[derive(Clone, Default)]
 pub struct TestDisk {
@@ -29,6 +30,8 @@ pub struct TestDisk {
     pub faults: Arc<Mutex<Faults>>,
     /// What happens while the next bytes are written.
     meanwhile: Arc<Mutex<Option<Meanwhile>>>,
+    /// What happens while the disk is made to keep something.
+    beside_flushes: Arc<Mutex<Option<Beside>>>,
 }
 
 impl TestDisk {
@@ -47,6 +50,18 @@ impl TestDisk {
 
     pub fn meanwhile(&self, f: impl FnOnce() + Send + 'static) {
         *self.meanwhile.lock() = Some(Box::new(f));
+    }
+
+    pub fn beside_flushes(&self, f: impl Fn() + Send + Sync + 'static) {
+        *self.beside_flushes.lock() = Some(Arc::new(f));
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let beside = self.beside_flushes.lock().clone();
+        if let Some(beside) = beside {
+            beside();
+        }
+        self.check(|faults| faults.no_sync)
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -125,7 +140,7 @@ impl Disk for TestDisk {
     }
 
     fn sync_directory(&self, _: &Path) -> io::Result<()> {
-        self.check(|faults| faults.no_sync)
+        self.flush()
     }
 
     fn lock(&self, _: &Path) -> io::Result<Option<Box<dyn Held>>> {
@@ -157,7 +172,7 @@ impl DiskFile for TestFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.disk.check(|faults| faults.no_sync)
+        self.disk.flush()
     }
 
     fn is_there(&self) -> io::Result<bool> {

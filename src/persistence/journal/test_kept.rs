@@ -29,7 +29,7 @@ pub fn limit() -> Limit {
 pub struct Kept {
     pub disk: TestDisk,
     pub store: Arc<Store>,
-    pub keeper: Keeper,
+    pub keeper: Arc<Keeper>,
     pub restored: Restored,
     pub now: u64,
 }
@@ -47,7 +47,7 @@ impl Kept {
         let kept = Self {
             disk: disk.clone(),
             store,
-            keeper,
+            keeper: Arc::new(keeper),
             restored,
             now: 0,
         };
@@ -94,6 +94,15 @@ impl Kept {
         let store = self.store.clone();
         self.disk.meanwhile(move || f(&store));
         self.flush().unwrap();
+    }
+
+    /// A key changes when a snapshot has begun.
+    pub fn touch_beside_the_next_snapshot(&self) {
+        let (store, now) = (self.store.clone(), at(self.now));
+        self.disk.meanwhile(move || {
+            let set = |slot: &mut Option<Plain>| *slot = Some(Plain::new(Data::Text(1.into())));
+            store.with_plain(0, b"meanwhile", now, set).unwrap();
+        });
     }
 
     pub fn flush_as(&self, flushing: Flushing) -> Result<(), JournalError> {

@@ -4,7 +4,6 @@ use super::Store;
 use crate::core::bucket::Bucket;
 use crate::core::limit::BucketLimit;
 use crate::core::units::Timestamp;
-use crate::hot::Told;
 
 impl Store {
     /// Has the processor fetch what it will look at when these keys are called, as most first arguments are; see
@@ -17,14 +16,14 @@ impl Store {
 
     /// Calls `f` with the bucket of a key that holds nothing else, a full one under `limit` if the key does not exist.
     /// `None` for any other key, while anybody watches any key, and if `f` says so: then the bucket must be as it was.
-    /// A bucket that has become full is given to `f` as it stands. What `f` says the caller is told is counted.
+    /// A bucket that has become full is given to `f` as it stands.
     pub fn with_bucket<R>(
         &self,
         database: u8,
         key: &[u8],
         limit: &BucketLimit,
         now: Timestamp,
-        f: impl FnOnce(&mut Bucket) -> Option<(Told, R)>,
+        f: impl FnOnce(&mut Bucket) -> Option<R>,
     ) -> Option<R> {
         if self.watches.any() {
             return None;
@@ -32,6 +31,6 @@ impl Store {
         let begin = || Bucket::new(*limit, now);
         let touch = || self.touched.touch_if_on(database, key);
         self.database(database)
-            .write_bucket(key, self.counting(database, now), begin, f, touch)
+            .write_bucket(key, now, begin, f, touch)
     }
 }

@@ -128,7 +128,7 @@ fn records(bytes: &[u8]) {
     while !rest.is_empty()
         && let Ok(record) = codec::decode(&mut rest)
     {
-        snapshot::encode(&record, &mut payload);
+        super::records::encode(&record, &mut payload);
     }
     if payload.is_empty() {
         return;

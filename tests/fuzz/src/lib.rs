@@ -6,6 +6,8 @@ mod disk;
 mod holdings;
 pub mod journal;
 mod random;
+#[path = "../../support/records.rs"]
+mod records;
 pub mod scanner;
 pub mod session;
 pub mod snapshot;

@@ -1,6 +1,7 @@
 //! Snapshots: whatever the bytes, they are refused or loaded, and what was loaded can be saved, loaded and used.
 
 use super::holdings::Holdings;
+use super::records::encode;
 use super::session::{self, Play};
 use std::io::Cursor;
 use tollgate::core::units::Timestamp;
@@ -71,9 +72,12 @@ fn seal(file: &mut [u8], what: std::ops::Range<usize>, at: usize) -> Option<()> 
 /// Reads records until the first that is none.
 fn records(bytes: &[u8]) {
     let (mut rest, mut found) = (Input::new(bytes), Vec::new());
+    let mut written = Vec::new();
     while !rest.is_empty()
         && let Ok(record) = codec::decode(&mut rest)
     {
+        encode(&record, &mut written);
+        assert!(bytes.starts_with(&written), "there is one encoding");
         // In a journal only.
         if !matches!(record, Record::Gone(_)) {
             found.push(record);
@@ -96,32 +100,6 @@ fn records(bytes: &[u8]) {
     let (_, again) = snapshot::decode(&bytes).expect("each record can be read");
     assert_eq!(again, found);
     file(&bytes);
-}
-
-/// Appends a record.
-pub fn encode(record: &Record, out: &mut Vec<u8>) {
-    match record {
-        Record::Key {
-            database,
-            key,
-            value,
-        } => codec::encode_key(out, *database, key, value),
-        Record::Policy { name, limits } => codec::encode_policy(out, name, limits),
-        Record::LastNumber(number) => codec::encode_last_number(out, *number),
-        Record::Ticket {
-            database,
-            number,
-            ticket,
-        } => codec::encode_ticket(out, *database, *number, ticket),
-        Record::Answer {
-            database,
-            key,
-            id,
-            remembered,
-        } => codec::encode_answer(out, *database, key, id, remembered),
-        Record::JournalFrom(generation) => codec::encode_journal_from(out, *generation),
-        Record::Gone(gone) => codec::encode_gone(out, gone),
-    }
 }
 
 /// What is asked of every key, and of every ticket.

@@ -88,7 +88,7 @@ fn list(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error
 struct Standing {
     database: u8,
     protocol: u8,
-    /// Commands queued in a MULTI.
+    /// Commands queued in a MULTI, or run by its EXEC.
     queued: Option<u64>,
     active_at_ns: Option<u64>,
     /// It waits for an answer.
@@ -109,14 +109,16 @@ impl Standing {
     }
 
     fn of_own(connection: &Connection, command: &'static str) -> Self {
-        let transaction = connection.transaction.as_ref();
+        let queued = connection.transaction.as_ref().map(|it| it.queue.len());
+        let executed = connection.executing.map(|it| it.commands);
         Self {
             database: connection.database,
             protocol: connection.protocol.version(),
-            queued: transaction.map(|transaction| transaction.queue.len() as u64),
+            queued: queued.or(executed).map(|commands| commands as u64),
             active_at_ns: None,
             blocked: false,
-            command,
+            // As in Redis, whatever runs inside.
+            command: executed.map_or(command, |_| "EXEC"),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What a call costs while the tables grow, and what a key does: prints figures and tests nothing by them.
-//! `cargo test --release --test table_growth -- --ignored --nocapture`. `KEYS` is how many, a million unless given.
-#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
+//! What a call costs while the tables grow, and what a key does: `cargo bench --bench table_growth`. `KEYS` is how many, a
+//! million unless given.
+#![allow(clippy::unwrap_used, reason = "nobody is served who could be let down")]
 
 use tollgate::core::entry::Entry;
 use tollgate::core::limit::{BucketLimit, Keeps, Limit, Rate};
@@ -66,9 +66,7 @@ fn calls(store: &Store, keys: u32, what: &str) {
     );
 }
 
-#[test]
-#[ignore = "prints figures"]
-fn growth() {
+fn main() {
     let keys = std::env::var("KEYS").map_or(1_000_000, |keys| keys.parse().unwrap());
     let (store, empty) = (Store::new(), resident_bytes());
     calls(&store, keys, "new");

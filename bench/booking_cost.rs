@@ -1,9 +1,8 @@
-//! What a call costs on a key with many bookings ahead. Prints figures and tests nothing by them:
-//! `cargo test --release --test booking_cost -- --ignored --nocapture`.
-#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
+//! What a call costs on a key with many bookings ahead: `cargo bench --bench booking_cost`.
+#![allow(clippy::unwrap_used, reason = "nobody is served who could be let down")]
 
-#[path = "support/server.rs"]
-#[allow(dead_code, reason = "other tests ask the server for more")]
+#[path = "../tests/support/server.rs"]
+#[allow(dead_code, reason = "tests ask the server for more")]
 mod server;
 
 use server::{Reply, Server};
@@ -113,9 +112,7 @@ fn holes(count: usize) {
     );
 }
 
-#[test]
-#[ignore = "prints what calls take, for whoever wants to know"]
-fn many_bookings() {
+fn main() {
     println!("microseconds a call, of each fifth of them");
     for count in [1_000, 10_000, 100_000] {
         tickets(count);
