@@ -9,6 +9,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client::arguments::{CliArguments, PingArguments};
 use crate::client::bench::arguments::BenchArguments;
+use crate::client::demo::DemoArguments;
 use crate::client::top::arguments::TopArguments;
 use crate::config::file::Entry;
 use crate::config::{Config, Secret};
@@ -26,6 +27,7 @@ Examples:
   tollgate cli RL.RESERVE rl:meta:123 80 80 30000 reserve one of 80 a second, waiting up to 30 s
   tollgate ping && echo up                        a health check
   tollgate top                                    what goes on there, live
+  tollgate demo                                   some calls to look at
   tollgate bench RL.TAKE __key__ 80 80            how many calls a second, and how long they take
 
 Every flag is also an environment variable (--max-pause is TOLLGATE_MAX_PAUSE) and a line in the file of --config
@@ -55,6 +57,8 @@ pub enum Command {
     Cli(CliArguments),
     /// Show what goes on at a server, live: calls, the keys that were denied, made to wait, paused most
     Top(TopArguments),
+    /// Make some calls to look at, and tell whether the server counted them; removes its keys
+    Demo(DemoArguments),
     /// Put a load on a server, of any command, and tell how fast it answers
     Bench(Box<BenchArguments>),
     /// Print the version

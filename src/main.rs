@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
 use tollgate::arguments::{self, Command, Parsed};
-use tollgate::client::{bench, cli, ping, top};
+use tollgate::client::{bench, cli, demo, ping, top};
 use tollgate::memory::Counting;
 use tollgate::server;
 
@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         }),
         Some(Command::Cli(arguments)) => cli::run(arguments),
         Some(Command::Top(arguments)) => top::run(arguments),
+        Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::Bench(arguments)) => bench::run(arguments),
         Some(Command::Version) => {
             say(concat!("tollgate ", env!("CARGO_PKG_VERSION"), "\n"));

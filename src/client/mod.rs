@@ -1,10 +1,11 @@
-//! The built-in client: `tollgate ping`, `tollgate cli`, `tollgate top` and `tollgate bench`. No runtime: all but the last
-//! block on one connection, and that one waits for many at once.
+//! The built-in client: `tollgate ping`, `tollgate cli`, `tollgate top`, `tollgate demo` and `tollgate bench`. No runtime:
+//! all but the last block on a connection, and that one waits for many at once.
 
 pub mod arguments;
 pub mod bench;
 pub mod cli;
 pub mod connection;
+pub mod demo;
 mod dial;
 mod json;
 pub mod ping;

@@ -6,6 +6,7 @@ mod authority;
 mod bench;
 mod config;
 mod connections;
+mod demo;
 mod harness;
 mod journal;
 mod limits;

@@ -14,15 +14,15 @@ mod head;
 mod live;
 mod once;
 mod palette;
-mod parse;
+pub(super) mod parse;
 mod past;
 mod rates;
-mod reading;
+pub(super) mod reading;
 mod screen;
 mod state;
 mod table;
 mod terminal;
-mod words;
+pub(super) mod words;
 
 #[cfg(test)]
 mod screen_tests;

@@ -121,7 +121,7 @@ fn keys(name: &str, value: &str) -> Option<u64> {
 }
 
 /// `RL.TOP`, without what it does not tell.
-pub(super) fn rows(reply: &Reply) -> Part<Vec<Row>> {
+pub(in crate::client) fn rows(reply: &Reply) -> Part<Vec<Row>> {
     let rows = understood(items(fine(reply)?))?;
     // A kind that is not known here is passed over.
     let known = |row: &&Reply| items(row).and_then(|row| Kind::named(blob(row.first()?)?));

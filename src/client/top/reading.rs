@@ -28,7 +28,7 @@ impl Kind {
     ];
 
     /// Its name on the wire, in lower case.
-    pub(super) const fn name(self) -> &'static str {
+    pub(in crate::client) const fn name(self) -> &'static str {
         match self {
             Self::Denied => "denied",
             Self::Waited => "waited",
@@ -46,7 +46,7 @@ impl Kind {
 }
 
 /// A part of what was asked for, or why it is missing: a line that may be shown.
-pub(super) type Part<T> = Result<T, String>;
+pub(in crate::client) type Part<T> = Result<T, String>;
 
 /// The answers of one round.
 #[derive(Clone, PartialEq, Debug)]
@@ -107,7 +107,7 @@ pub(super) enum Journal {
 
 /// A key among those that were counted most.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Row {
+pub(in crate::client) struct Row {
     pub kind: Kind,
     pub key: Vec<u8>,
     pub minute: Count,
@@ -119,7 +119,7 @@ pub(super) struct Row {
 
 /// Calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Count {
+pub(in crate::client) struct Count {
     pub calls: u64,
     /// By how much that may be too high; 0 for an exact count.
     pub error: u64,
@@ -135,7 +135,7 @@ pub(super) struct Key {
 
 /// How a key stands, out of `RL.USAGE`.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Standing {
+pub(in crate::client) struct Standing {
     pub limit: Limit,
     pub paused_ms: u64,
     /// The factor of a slow-down, a text; `1` without one.
@@ -149,7 +149,7 @@ pub(super) struct Standing {
 
 /// How one limit stands.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Limit {
+pub(in crate::client) struct Limit {
     /// `None` if the key only holds a pause. So are the next three, or if the limit has no such thing.
     pub kind: Option<String>,
     pub capacity: Option<u64>,
@@ -167,7 +167,7 @@ pub(super) struct Limit {
 
 /// The last ten minutes of a key, out of `RL.HISTORY`.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Past {
+pub(in crate::client) struct Past {
     /// The second from which on it is known.
     pub since_s: u64,
     /// By time; seconds in which nothing was decided are left out.
@@ -176,7 +176,7 @@ pub(super) struct Past {
 
 /// What went on at a key in a second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Second {
+pub(in crate::client) struct Second {
     /// Since the Unix epoch.
     pub at_s: u64,
     pub granted: u64,

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 /// A name of a key: as it is if it is plain, else in quotes and escaped as `tollgate cli` prints and takes it.
-pub(super) fn name(bytes: &[u8]) -> String {
+pub(in crate::client) fn name(bytes: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'\'');
     if !bytes.is_empty() && bytes.iter().all(is_plain) {
         // All of it is ASCII.
@@ -16,7 +16,7 @@ pub(super) fn name(bytes: &[u8]) -> String {
 }
 
 /// A text of the server, such as an error, on one line.
-pub(super) fn text(bytes: &[u8]) -> String {
+pub(in crate::client) fn text(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for &byte in bytes {
         match byte {
