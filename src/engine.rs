@@ -10,7 +10,7 @@ use crate::command::context::Shared;
 use crate::command::dispatch::{self, Step};
 use crate::command::error::Error;
 use crate::command::observe;
-use crate::command::ratelimit::{policy, usage};
+use crate::command::ratelimit::{lines, policy, usage};
 use crate::command::spec::Flags;
 use crate::command::table;
 use crate::command::waiters::Waiters;
@@ -87,6 +87,7 @@ impl Engine {
             metrics,
             saves: SaveStatus::new(started_at.as_ns() / SECOND),
             journal: OnceLock::new(),
+            pause_lines: lines::pauses(),
             requests: Requests::default(),
         };
         Self {

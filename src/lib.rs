@@ -26,6 +26,7 @@ pub mod protocol;
 pub mod pubsub;
 pub mod requests;
 pub mod script;
+pub mod seldom;
 pub mod server;
 pub mod session;
 pub mod settings;

@@ -9,7 +9,6 @@
 //! [`Catalogue`].
 
 mod access;
-mod alarm;
 mod catalogue;
 mod categories;
 mod file;
@@ -22,7 +21,6 @@ mod user;
 mod users;
 
 pub use access::{Denied, Request, TouchedChannel, TouchedKey};
-pub use alarm::Alarm;
 pub use catalogue::{Catalogue, CommandId, Entry};
 pub use categories::Categories;
 pub use file::{FileError, parse, write};

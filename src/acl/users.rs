@@ -1,16 +1,19 @@
 //! All users, and who a connection is.
 
-use super::alarm::Alarm;
 use super::catalogue::Catalogue;
 use super::log::Log;
 use super::password::Hash;
 use super::rule::RuleError;
 use super::user::User;
 use super::{DEFAULT_USER, USERS_MAX};
+use crate::seldom::Seldom;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Least nanoseconds from one line of the log about failed logins to the next.
+const ALARM_APART_NS: u64 = 1_000_000_000;
 
 /// A user under its name, for as long as there is one of that name. What it may do can change meanwhile.
 pub struct Account {
@@ -114,7 +117,7 @@ pub struct Acl {
     /// What was denied.
     pub log: Mutex<Log>,
     /// Rings when a login has failed.
-    pub alarm: Alarm,
+    pub alarm: Seldom,
     accounts: RwLock<Accounts>,
     /// The default user's, which is there for ever.
     default: Arc<Account>,
@@ -129,7 +132,7 @@ impl Acl {
         let acl = Self {
             catalogue,
             log: Mutex::default(),
-            alarm: Alarm::default(),
+            alarm: Seldom::one_each(ALARM_APART_NS),
             accounts: RwLock::new([(default.name.clone(), default.clone())].into()),
             default,
             open: AtomicBool::new(true),

@@ -16,6 +16,7 @@ use crate::protocol::Reply;
 use crate::pubsub::Hub;
 use crate::requests::Requests;
 use crate::script::Registry;
+use crate::seldom::Seldom;
 use crate::settings::Settings;
 use crate::store::Store;
 use std::sync::{Arc, OnceLock};
@@ -52,6 +53,8 @@ pub struct Shared {
     pub saves: Arc<SaveStatus>,
     /// How the journal does; not set if there is none.
     pub journal: OnceLock<Arc<JournalStatus>>,
+    /// The lines of the log about pauses.
+    pub pause_lines: Seldom,
     /// What commands ask of the work in the background.
     pub requests: Requests,
 }

@@ -189,7 +189,7 @@ async fn shake_hands(
     };
     if let HandshakeError::Gone = error {
         tracing::debug!(%peer, reason = %error, "no TLS");
-    } else if let Some(left_out) = server.failed_handshakes.due(server.now()) {
+    } else if let Some(left_out) = server.failed_handshakes.due(server.now().as_ns()) {
         tracing::warn!(%peer, reason = %error, left_out, "no TLS");
     }
     if let HandshakeError::PlainText(stream) = error {

@@ -9,9 +9,10 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::core::units::Timestamp;
+use crate::core::units::{SECOND, Timestamp};
 use crate::engine::Engine;
 use crate::persistence::Keeper;
+use crate::seldom::Seldom;
 use crate::session::Completion;
 use crate::settings::Settings;
 
@@ -28,7 +29,6 @@ mod listener;
 mod policies;
 mod reload;
 mod saver;
-mod seldom;
 mod served;
 mod service_manager;
 mod shutdown;
@@ -45,7 +45,6 @@ pub use start::run;
 use gate::{Gate, Phase};
 use listener::Door;
 use saver::Saver;
-use seldom::Seldom;
 use service_manager::{State, tell};
 use workers::Workers;
 
@@ -53,6 +52,9 @@ use workers::Workers;
 const GRACE: Duration = Duration::from_secs(1);
 /// Refused peers that are told why at the same time.
 const FAREWELLS_MAX: usize = 64;
+
+/// Least nanoseconds from one line of the log to the next about what peers can cause.
+const LINES_APART_NS: u64 = 10 * SECOND;
 
 /// What all tasks share.
 struct Server {
@@ -67,6 +69,8 @@ struct Server {
     failed_handshakes: Seldom,
     /// The lines about peers that speak TLS to a plain port.
     tls_to_plain: Seldom,
+    /// The lines about clients that did not read their messages.
+    overruns: Seldom,
 }
 
 impl Server {
@@ -115,8 +119,9 @@ async fn serve(
         shutdown_requests,
         farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)),
         seats_given: AtomicU64::new(0),
-        failed_handshakes: Seldom::default(),
-        tls_to_plain: Seldom::default(),
+        failed_handshakes: Seldom::one_each(LINES_APART_NS),
+        tls_to_plain: Seldom::one_each(LINES_APART_NS),
+        overruns: Seldom::some_each(20, LINES_APART_NS),
     });
     server.settings().on_timeout(move || gate.wake_all());
     // Dropping the set ends its tasks, whichever way this function is left.

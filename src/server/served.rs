@@ -136,10 +136,12 @@ impl Served {
         drop(registered);
         if let End::Overrun = end {
             server.engine.shared.metrics.overran();
-            tracing::warn!(%peer, id = client.id, "cut off: its messages were not read");
+            if let Some(left_out) = server.overruns.due(server.now().as_ns()) {
+                tracing::warn!(%peer, id = client.id, left_out, "cut off: its messages were not read");
+            }
         }
         if let End::SpokeTls = end
-            && let Some(left_out) = server.tls_to_plain.due(server.now())
+            && let Some(left_out) = server.tls_to_plain.due(server.now().as_ns())
         {
             tracing::warn!(%peer, reason = %end, left_out, "no reply");
         }

@@ -336,7 +336,9 @@ fn announce(engine: &Engine, ways: &Ways, path: &Path, restored: &Restored) {
         metrics = list(&ways.metrics),
         config = Some(settings.config_file()).filter(|file| !file.is_empty()),
         databases = settings.databases(),
+        maxmemory = Some(settings.maxmemory()).filter(|bound| *bound > 0),
         snapshot = %path.display(),
+        journal = engine.shared.journal.get().is_some(),
         loaded = found,
         protection,
         "ready"

@@ -10,6 +10,7 @@ mod demo;
 mod harness;
 mod journal;
 mod limits;
+mod log;
 mod memory;
 mod metrics;
 mod monitor;

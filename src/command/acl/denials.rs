@@ -45,7 +45,7 @@ pub fn login(context: &mut Context<'_>, request: Arguments<'_>, user: &[u8]) {
         let ms = delay_ms(failed);
         connection.pending = Some(Pending::Delay { ms });
     }
-    let Some(left_out) = shared.acl.alarm.ring(context.now.as_ns()) else {
+    let Some(left_out) = shared.acl.alarm.due(context.now.as_ns()) else {
         return;
     };
     // A name that nobody has may be a password in the wrong place.

@@ -4,6 +4,7 @@ pub mod acquire;
 pub mod charge;
 pub mod dialects;
 pub mod leases;
+pub mod lines;
 pub mod pause;
 pub mod peek;
 pub mod policy;

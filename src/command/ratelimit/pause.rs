@@ -4,6 +4,7 @@ use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
+use crate::command::ratelimit::lines;
 use crate::command::spec::{Argument, ArgumentKind, Arity, Flags, Group, Keys, Spec};
 use crate::core::number::Decimal;
 use crate::core::pause::SlowDown;
@@ -52,7 +53,7 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
     let (records, hub) = (&context.shared.store.records, &context.shared.hub);
     let metrics = &context.shared.metrics;
     let (database, now) = (context.connection.database, context.now);
-    let left = access::change(&*context, &[key], |mut keys| {
+    let (left, changed) = access::change(&*context, &[key], |mut keys| {
         let entry = &mut keys.kept()[0];
         if context.is_full && entry.is_absent() {
             return Err(Error::OUT_OF_MEMORY);
@@ -60,12 +61,16 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         let before = entry.paused(now);
         let left = entry.pause_then_slow(span, keep, force, slow, now);
         records.overtake(&entry.tickets_ahead(now));
-        if left != before {
+        let changed = left != before;
+        if changed {
             events::pause(hub, database, key, left.ceil_ms());
             metrics.paused();
         }
-        Ok(left)
+        Ok((left, changed))
     })?;
+    if changed {
+        lines::paused(context, key, left.ceil_ms());
+    }
     context.reply.integer(left.ceil_ms());
     Ok(())
 }

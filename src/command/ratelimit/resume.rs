@@ -4,6 +4,7 @@ use crate::command::access;
 use crate::command::arguments::Cursor;
 use crate::command::context::Context;
 use crate::command::error::Error;
+use crate::command::ratelimit::lines;
 use crate::command::spec::{Argument, Arity, Flags, Group, Keys, Spec};
 use crate::events;
 use crate::protocol::Arguments;
@@ -33,6 +34,9 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error>
         }
         Ok(resumed)
     })?;
+    if resumed {
+        lines::resumed(context, key);
+    }
     context.reply.integer(i64::from(resumed));
     Ok(())
 }
