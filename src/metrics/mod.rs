@@ -133,7 +133,9 @@ pub struct Metrics {
     cancelled_tickets: AtomicU64,
     received_bytes: AtomicU64,
     sent_bytes: AtomicU64,
-    rate: Rate,
+    command_rate: Rate,
+    receiving_rate: Rate,
+    sending_rate: Rate,
     /// Never reset: what the snapshot compares itself with.
     changes: AtomicU64,
     waits: Waits,
@@ -184,6 +186,10 @@ pub struct Totals {
     pub sent_bytes: u64,
     /// Commands a second, over the last second or two.
     pub commands_per_second: u64,
+    /// Bytes read from all connections a second, over the same time.
+    pub received_bytes_per_second: u64,
+    /// Bytes written to them.
+    pub sent_bytes_per_second: u64,
 }
 
 impl Metrics {
@@ -243,9 +249,15 @@ impl Metrics {
         self.sent_bytes.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// Looks at how many commands there were, for [`Totals::commands_per_second`]; several times a second.
+    /// Looks at how many commands and bytes there were, for what [`Totals`] has of each second; several times a second.
     pub fn sample(&self, now_ns: u64) {
-        self.rate.sample(now_ns, self.commands.load(Relaxed));
+        for (rate, total) in [
+            (&self.command_rate, &self.commands),
+            (&self.receiving_rate, &self.received_bytes),
+            (&self.sending_rate, &self.sent_bytes),
+        ] {
+            rate.sample(now_ns, total.load(Relaxed));
+        }
     }
 
     /// Keys were found gone.
@@ -291,7 +303,9 @@ impl Metrics {
             cancelled_tickets: self.cancelled_tickets.load(Relaxed),
             received_bytes: self.received_bytes.load(Relaxed),
             sent_bytes: self.sent_bytes.load(Relaxed),
-            commands_per_second: self.rate.per_second(),
+            commands_per_second: self.command_rate.per_second(),
+            received_bytes_per_second: self.receiving_rate.per_second(),
+            sent_bytes_per_second: self.sending_rate.per_second(),
         }
     }
 
@@ -335,5 +349,26 @@ impl Metrics {
         self.by_error.reset();
         self.by_policy.reset();
         self.by_prefix.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_a_rate_each_way() {
+        let metrics = Metrics::default();
+        for tick in 0..17 {
+            metrics.sample(tick * 100_000_000);
+            metrics.received(1_000);
+            metrics.sent(300);
+        }
+        let totals = metrics.totals();
+        let rates = [
+            totals.received_bytes_per_second,
+            totals.sent_bytes_per_second,
+        ];
+        assert_eq!((rates, totals.commands_per_second), ([10_000, 3_000], 0));
     }
 }

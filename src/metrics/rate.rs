@@ -1,4 +1,4 @@
-//! Commands a second, just now.
+//! So much a second, just now.
 
 use parking_lot::Mutex;
 

@@ -186,6 +186,15 @@ fn statistics(lines: &mut Lines, context: &Context<'_>) {
     lines.line("instantaneous_ops_per_sec", totals.commands_per_second);
     lines.line("total_net_input_bytes", totals.received_bytes);
     lines.line("total_net_output_bytes", totals.sent_bytes);
+    for (name, bytes) in [
+        ("instantaneous_input_kbps", totals.received_bytes_per_second),
+        ("instantaneous_output_kbps", totals.sent_bytes_per_second),
+    ] {
+        // As in Redis these are KiB, in hundredths.
+        let hundredths = u128::from(bytes) * 100 / 1024;
+        let value = format_args!("{}.{:02}", hundredths / 100, hundredths % 100);
+        lines.line(name, value);
+    }
     lines.line("rejected_connections", totals.rejected_connections);
     lines.line("expired_keys", totals.forgotten_keys);
     lines.line("evicted_keys", context.shared.store.counts.evicted_keys());

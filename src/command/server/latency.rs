@@ -1,10 +1,12 @@
 //! LATENCY: what held others up, and how long commands take.
 
+use super::latency_graph;
 use crate::command::context::Context;
 use crate::command::error::Error;
 use crate::command::help;
 use crate::command::spec::{Argument, Arity, Flags, Group, Run, Spec};
 use crate::command::table;
+use crate::core::units::SECOND;
 use crate::metrics::{Series, Spread};
 use crate::protocol::Arguments;
 use std::fmt::Write as _;
@@ -35,6 +37,12 @@ pub const SPEC: Spec = Spec {
             summary: "Tell the moments of all events in words",
             reply: "A text.",
             ..row("LATENCY|DOCTOR", Arity::exactly(2), doctor)
+        },
+        Spec {
+            summary: "Draw the last moments of an event",
+            arguments: &[Argument::string("event")],
+            reply: "A text: a column for each of the last 80 seconds that had one, with how long ago it was below it.",
+            ..row("LATENCY|GRAPH", Arity::exactly(3), graph)
         },
         Spec {
             summary: "Show how long commands take",
@@ -129,6 +137,19 @@ fn describe(text: &mut String, name: &str, series: &Series) {
         sum_ms / seconds,
         series.longest_ms,
     );
+}
+
+fn graph(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
+    let asked = arguments.get(2).unwrap_or_default();
+    let events = context.shared.metrics.latency.events();
+    let found = events.iter().find(|(name, _)| name.as_bytes() == asked);
+    let (name, series) = found.ok_or_else(|| {
+        let asked = Error::quoted(asked);
+        Error::redis(format!("ERR No samples available for event '{asked}'"))
+    })?;
+    let text = latency_graph::text(name, series, context.now.as_ns() / SECOND);
+    context.reply.verbatim("txt", text.as_bytes());
+    Ok(())
 }
 
 fn histogram(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {

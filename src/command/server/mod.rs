@@ -6,6 +6,7 @@ pub mod config;
 pub mod debug;
 pub mod info;
 pub mod latency;
+mod latency_graph;
 pub mod memory;
 pub mod module;
 pub mod monitor;
