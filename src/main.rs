@@ -89,7 +89,8 @@ fn say(text: &str) {
 }
 
 fn failure(line: &str) -> ExitCode {
-    eprintln!("tollgate: {line}");
+    // Whoever would read it may be gone.
+    let _ = writeln!(std::io::stderr(), "tollgate: {line}");
     ExitCode::FAILURE
 }
 

@@ -210,7 +210,8 @@ struct Live {
 
 impl Live {
     fn start(port: u16, environment: &[(&str, &str)]) -> Self {
-        let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+            .expect("a terminal");
         grantpt(&outside).expect("is ours");
         unlockpt(&outside).expect("is ours");
         let name = ptsname(&outside, Vec::new()).expect("has a name");
@@ -284,6 +285,14 @@ impl Live {
     }
 }
 
+impl Drop for Live {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
 fn the_live_view_shows_what_goes_on_and_gives_the_terminal_back() {
     let (server, _directory) = server(&[]);
@@ -317,6 +326,17 @@ fn a_signal_ends_it_as_it_should_and_gives_the_terminal_back() {
         assert!(sent.expect("kill runs").success());
         assert_eq!(live.end().signal(), Some(number));
     }
+}
+
+/// Without a signal, as behind `nohup`.
+#[test]
+fn a_terminal_that_goes_away_ends_it() {
+    let (server, _directory) = server(&[]);
+    let mut live = Live::start(server.port, &[]);
+    live.wait_for("no such calls in the last ten minutes");
+    let nowhere = || File::open("/dev/null").expect("opens");
+    (live.keyboard, live.inside) = (nowhere(), nowhere());
+    assert_eq!(live.child.wait().expect("ends").code(), Some(1));
 }
 
 #[test]
