@@ -69,11 +69,6 @@ impl Output {
         })
     }
 
-    /// True if it holds no batch.
-    pub const fn is_empty(&self) -> bool {
-        self.parts == 0
-    }
-
     /// Cuts off what a batch that failed may have left.
     ///
     /// # Errors
