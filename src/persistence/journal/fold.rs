@@ -108,6 +108,18 @@ impl Journal {
     }
 }
 
+/// Removes the generations from `first` on, the last one first: should this end half way, none is missing between those
+/// that are left.
+///
+/// # Errors
+/// Those of the disk.
+pub fn remove_from(disk: &dyn Disk, snapshot: &Path, first: u64) -> io::Result<()> {
+    let mut found = generations(disk, snapshot)?;
+    found.retain(|generation| *generation >= first);
+    let mut last_first = found.into_iter().rev();
+    last_first.try_for_each(|generation| disk.remove(&path_of(snapshot, generation)))
+}
+
 /// Removes the generations before `first`, the oldest first. Those that cannot be are passed over when the journal is
 /// read, and removed with the next.
 pub fn remove_before(disk: &dyn Disk, snapshot: &Path, first: u64) {
