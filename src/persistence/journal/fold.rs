@@ -45,7 +45,9 @@ impl Journal {
         store: &Store,
         now: &dyn Fn() -> Timestamp,
     ) -> Result<(), JournalError> {
-        let flush = || self.flush(store, now, Flushing::Apart, false);
+        // Also if nothing has changed: the clock must not start before what the snapshot has seen, which may be of later than
+        // when it was begun.
+        let flush = || self.flush(store, now, Flushing::Apart, true);
         // Where the generation before has failed, what is ahead is written without it.
         flush().or_else(|_| flush())?;
         let length = self.state.lock().ahead.as_ref().map(|ahead| ahead.length);
