@@ -92,7 +92,7 @@ struct State {
     /// One call in so many fails; 0 for none.
     fails_once_in: u64,
     failed: u64,
-    /// After a machine was killed sectors may be missing in the midst.
+    /// After a machine was killed, or a flush has failed, sectors may be missing in the midst.
     holes: bool,
     /// Nothing is flushed, whatever is said.
     lies: bool,
@@ -221,9 +221,12 @@ impl Inode {
         }
     }
 
-    fn sync_badly(&mut self, numbers: &mut Numbers) {
+    /// Without `holes` what is kept is a beginning.
+    fn sync_badly(&mut self, numbers: &mut Numbers, holes: bool) {
+        let mut is_kept = true;
         for sector in std::mem::take(&mut self.dirty).into_iter().flatten() {
-            if numbers.once_in(2) {
+            is_kept = (is_kept || holes) && numbers.once_in(2);
+            if is_kept {
                 self.keep_the_cut();
                 copy_sector(sector, &self.current, &mut self.kept);
             } else {
@@ -232,19 +235,22 @@ impl Inode {
         }
     }
 
-    /// What was lost is read as the disk has it.
-    fn process_ended(&mut self) {
+    /// What was lost is read as the disk has it. True if that is something else than was written.
+    fn process_ended(&mut self) -> bool {
+        let mut differs = false;
         for sector in std::mem::take(&mut self.lost).into_iter().flatten() {
             let begin = (sector * SECTOR_BYTES).min(self.current.len());
             let end = (begin + SECTOR_BYTES).min(self.current.len());
             for at in begin..end {
-                self.current[at] = self.kept.get(at).copied().unwrap_or(0);
+                let kept = self.kept.get(at).copied().unwrap_or(0);
+                differs |= self.current[at] != kept;
+                self.current[at] = kept;
             }
         }
+        differs
     }
 
     fn power_off(&mut self, numbers: &mut Numbers, holes: bool) {
-        self.process_ended();
         let dirty: Vec<usize> = std::mem::take(&mut self.dirty)
             .into_iter()
             .flatten()
@@ -336,15 +342,18 @@ impl SimulatedDisk {
         self.state.lock().failed
     }
 
-    /// The process has ended, and with `machine` the machine has.
-    pub fn end(&self, machine: bool) {
+    /// The process has ended, and with `machine` the machine has. True if something is gone that a flush had lost.
+    pub fn end(&self, machine: bool) -> bool {
         let mut state = self.state.lock();
+        let mut is_gone = false;
+        for inode in &mut state.inodes {
+            is_gone |= inode.process_ended();
+        }
         if machine {
             state.power_off();
-        } else {
-            state.inodes.iter_mut().for_each(Inode::process_ended);
         }
         (state.calls, state.dies_at, state.dead) = (0, None, false);
+        is_gone
     }
 
     /// A disk of its own with the same content.
@@ -520,7 +529,7 @@ impl DiskFile for SimulatedFile {
                 }
                 return Ok(());
             }
-            Fate::Fails => state.inodes[self.inode].sync_badly(&mut state.numbers),
+            Fate::Fails => state.inodes[self.inode].sync_badly(&mut state.numbers, state.holes),
             Fate::Dies => {
                 if state.numbers.once_in(2) {
                     state.inodes[self.inode].sync();

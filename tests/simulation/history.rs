@@ -63,6 +63,8 @@ pub struct History {
     wall_ns: u64,
     /// Where the last batch begins in its file.
     last_batch: (String, usize),
+    /// A flush had failed before the last kill, and the disk has something else than was written.
+    flush_lost: bool,
     trace: Trace,
 }
 
@@ -231,6 +233,7 @@ impl History {
             world: Arc::new(Mutex::new(world)),
             wall_ns: BEGIN_NS,
             last_batch: (String::new(), 0),
+            flush_lost: false,
             numbers,
             trace,
         }
@@ -268,7 +271,7 @@ impl History {
             let mut world = self.world.lock();
             (world.sessions, world.engine, world.keeper) = (None, None, None);
         }
-        self.disk.end(machine);
+        self.flush_lost |= self.disk.end(machine);
         machine
     }
 
@@ -374,7 +377,7 @@ impl History {
         let found = shadow::all(store, until);
         let world = &mut *self.world.lock();
         let shadow = &world.shadow;
-        let durable = if machine {
+        let durable = if machine || std::mem::take(&mut self.flush_lost) {
             shadow.synced
         } else {
             shadow.written

@@ -6,6 +6,7 @@
 //! that it had in there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use tollgate::core::entry::{Entry, State};
 use tollgate::core::units::Timestamp;
 use tollgate::store::{DATABASES_MAX, Key, PolicyLimits, Remembered, Store, Ticket, Value};
 
@@ -34,13 +35,39 @@ impl Thing {
                 let mut value = value.clone();
                 value.lapse(now);
                 value.forget(now);
-                (!value.is_absent()).then_some(Self::Key(value))
+                (!value.is_absent()).then(|| Self::Key(refilled(value, now)))
             }
             Self::Ticket(_, ticket) if ticket.slot.after(ticket.ttl) <= now => None,
             Self::Answer(answer) if answer.expires <= now => None,
             _ => Some(self.clone()),
         }
     }
+}
+
+/// Buckets as of `now`: of two that are the same, one may have been looked at later than the other.
+fn refilled(value: Value, now: Timestamp) -> Value {
+    let Value::Limit(entry) = &value else {
+        return value;
+    };
+    let (states, pause, slow) = entry.parts();
+    let states = states.iter().map(|state| match state {
+        State::Bucket(bucket, timeline) => {
+            let mut bucket = *bucket;
+            let permits = bucket.limit.rate().permits();
+            for level in std::iter::once(&mut bucket.level).chain(&mut bucket.undrained) {
+                let refill = u128::from(now.since(level.base)) * u128::from(permits);
+                level.deficit = level.deficit.saturating_sub(refill);
+                level.base = level.base.max(now);
+            }
+            State::Bucket(bucket, timeline.clone())
+        }
+        _ => state.clone(),
+    });
+    Value::Limit(Entry::from_parts(
+        states.collect(),
+        pause.copied(),
+        slow.cloned(),
+    ))
 }
 
 fn at(thing: Option<&Thing>, now: Timestamp) -> Option<Thing> {

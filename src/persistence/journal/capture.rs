@@ -5,7 +5,8 @@
 //! - Tickets and answers that are new are taken **before** the keys: when they were noted, their call held its keys
 //!   and had not let go. So once all calls of that moment have ended, the keys as they are read hold what was booked.
 //!   No ticket comes back from disk whose booking does not.
-//! - Those that are gone are told **after** the keys: no ticket comes back that was given back to a key.
+//! - Those that are gone are told **after** the keys: no ticket comes back that was given back to a key, and no answer
+//!   whose id has become another request's meanwhile.
 //! - A value that was renamed while keys were read is read once more under its new name.
 //! - That a database was emptied stands before its keys. If it was emptied while they were read it stands behind them
 //!   too, and they are all read again for the next batch.
@@ -200,10 +201,13 @@ fn remove_records(
         batch.add(|out| {
             let names = names.iter().copied();
             store.records.for_answers(names, |name, found| {
-                if found.is_none() {
+                let is_later = later.answers.contains(name);
+                if found.is_none() || is_later {
+                    // The id may be another request's by now, and the answer that was written before has gone with its key.
                     let ((database, key), id) = name.clone();
                     codec::encode_gone(out, &Gone::Answer(database, key, id));
-                } else if later.answers.contains(name) {
+                }
+                if found.is_some() && is_later {
                     left.answers.insert(name.clone());
                 }
             });

@@ -3,6 +3,7 @@
 use super::test_kept::*;
 use crate::core::entry::Entry;
 use crate::plain::{Data, Plain, Text};
+use crate::store::Remembered;
 
 const SOME: std::ops::Range<u8> = 0..40;
 
@@ -121,4 +122,40 @@ fn a_ticket_is_not_written_without_the_booking_that_its_call_is_about_to_make() 
     });
     let reopened = all(&kept.reopened().store);
     assert_eq!((reopened.0.len(), reopened.2.len()), (1, 1));
+}
+
+#[test]
+fn an_answer_goes_whose_id_becomes_another_requests_while_keys_are_read() {
+    let kept = Kept::new();
+    let answer = |request| Remembered {
+        request,
+        ..remembered()
+    };
+    for key in SOME {
+        kept.spend(&[key], 1);
+        let id = b"id".as_slice();
+        kept.store.records.remember(0, &[key], id, answer(1));
+    }
+    kept.flush().unwrap();
+    // So that it is read once more, before or after.
+    { SOME }.for_each(|key| kept.spend(&[key], 1));
+    kept.flush_and_meanwhile(move |store| {
+        for key in SOME {
+            store.remove(0, &[key], at(0));
+            let take = |entry: &mut Entry| {
+                let id = b"id".as_slice();
+                store.records.remember(0, &[key], id, answer(2));
+                let mut draft = entry.draft(&limit(), at(0)).unwrap();
+                draft.book(9).unwrap();
+                draft.commit();
+            };
+            store.with_limit(0, &[key], at(0), take).unwrap();
+        }
+    });
+    let reopened = kept.reopened().store;
+    for key in SOME {
+        assert_eq!(reopened.records.answer(0, &[key], b"id", at(0)), None);
+    }
+    kept.flush().unwrap();
+    assert_same(all(&kept.reopened().store), all(&kept.store));
 }

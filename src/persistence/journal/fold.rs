@@ -38,14 +38,18 @@ impl Journal {
     /// A snapshot is written and not yet in its place: all that it may have seen goes into the generation that it names.
     ///
     /// # Errors
-    /// That cannot be, and what the generation holds is older than the snapshot: the snapshot must not take its place.
-    /// If it holds nothing that would be read over the snapshot, it does no harm.
+    /// That cannot be, and the snapshot must not take its place: what it holds of one key may be older than what it holds of
+    /// another, or of a ticket.
     pub fn complete_fold(
         &self,
         store: &Store,
         now: &dyn Fn() -> Timestamp,
     ) -> Result<(), JournalError> {
-        let written = self.flush(store, now, Flushing::Apart, false);
+        // Also if nothing has changed: the clock must not start before what the snapshot has seen, which may be of later than
+        // when it was begun.
+        let flush = || self.flush(store, now, Flushing::Apart, true);
+        // Where the generation before has failed, what is ahead is written without it.
+        flush().or_else(|_| flush())?;
         let length = self.state.lock().ahead.as_ref().map(|ahead| ahead.length);
         // Of what is ahead it is told below, and of anything else a snapshot is the cure.
         let _ = self.sync(now);
@@ -58,10 +62,8 @@ impl Journal {
         let Some(ahead) = &state.ahead else {
             return lost(state);
         };
-        match written {
-            Err(error) if !ahead.is_empty() => return Err(error),
-            _ if Some(ahead.settled) < length => return lost(state),
-            _ => {}
+        if Some(ahead.settled) < length {
+            return lost(state);
         }
         state.may_be_named = true;
         Ok(())
@@ -106,6 +108,18 @@ impl Journal {
             let _ = self.disk.remove(&path_of(&self.snapshot, ahead.generation));
         }
     }
+}
+
+/// Removes the generations from `first` on, the last one first: should this end half way, none is missing between those
+/// that are left.
+///
+/// # Errors
+/// Those of the disk.
+pub fn remove_from(disk: &dyn Disk, snapshot: &Path, first: u64) -> io::Result<()> {
+    let mut found = generations(disk, snapshot)?;
+    found.retain(|generation| *generation >= first);
+    let mut last_first = found.into_iter().rev();
+    last_first.try_for_each(|generation| disk.remove(&path_of(snapshot, generation)))
 }
 
 /// Removes the generations before `first`, the oldest first. Those that cannot be are passed over when the journal is

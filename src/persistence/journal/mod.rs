@@ -256,7 +256,9 @@ impl Journal {
             server_version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let path = path_of(&self.snapshot, generation);
-        let created = Output::create(&*self.disk, &path, &header);
+        // Of those that do not count some may be left that could not be removed.
+        let alone = fold::remove_from(&*self.disk, &self.snapshot, generation);
+        let created = alone.and_then(|()| Output::create(&*self.disk, &path, &header));
         created.map_err(|source| self.error(generation, "beginning it", source))
     }
 

@@ -25,13 +25,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// Begins a generation. When this returns, the disk keeps that it is there.
+    /// Begins a generation, of which there is no file. When this returns, the disk keeps that it is there.
     ///
     /// # Errors
     /// Those of the disk; there is no such file then, unless it cannot be removed either.
     pub fn create(disk: &dyn Disk, path: &Path, header: &Header) -> io::Result<Self> {
-        // One that was being made when a server ended, or that could not be removed.
-        let _ = disk.remove(path);
         let file = disk.create(path)?;
         let written = file.append(&header.encode()).and_then(|()| file.sync());
         let kept = written.and_then(|()| disk.sync_directory(directory(path)));
@@ -67,11 +65,6 @@ impl Output {
             salt: scan.header.salt,
             parts: scan.parts,
         })
-    }
-
-    /// True if it holds no batch.
-    pub const fn is_empty(&self) -> bool {
-        self.parts == 0
     }
 
     /// Cuts off what a batch that failed may have left.

@@ -47,8 +47,6 @@ pub struct Recovered {
     last: Option<Scan>,
     /// The number of the next one.
     pub(in super::super) next: u64,
-    /// Generations behind the last that do not count.
-    dropped: Vec<u64>,
 }
 
 /// The generations beside a snapshot, in order.
@@ -144,7 +142,6 @@ fn read(
         let counts =
             |scan: &Scan| !scan.header.based || (base.is_named && generation == base.first);
         let Some(scan) = scan.filter(counts) else {
-            recovered.dropped = live.split_off(index);
             break;
         };
         scans.push(scan);
@@ -176,13 +173,16 @@ impl Journal {
         recovered: &Recovered,
         salt: u64,
     ) -> Self {
-        super::fold::remove_before(&*disk, snapshot, base.first);
-        // The last ones first: should this end half way, those before them still do not count.
-        for generation in recovered.dropped.iter().rev() {
-            let _ = disk.remove(&path_of(snapshot, *generation));
+        // The server before may have died when the snapshot was in its place and the disk did not keep that yet. What goes on
+        // from it would be nothing beside the one before.
+        let mut lost = disk.sync_directory(directory(snapshot)).is_err();
+        if !lost {
+            super::fold::remove_before(&*disk, snapshot, base.first);
+            // Those that do not count. What cannot be removed now is before the next is begun.
+            let _ = super::fold::remove_from(&*disk, snapshot, recovered.next);
         }
-        let (mut output, mut lost, mut earlier_bytes) = (None, false, recovered.bytes);
-        if let Some(scan) = &recovered.last {
+        let (mut output, mut earlier_bytes) = (None, recovered.bytes);
+        if let Some(scan) = recovered.last.as_ref().filter(|_| !lost) {
             let path = path_of(snapshot, scan.header.generation);
             match Output::go_on(&*disk, &path, scan) {
                 // What another version has begun holds nothing that it does not know.

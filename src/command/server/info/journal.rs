@@ -25,6 +25,8 @@ pub(super) fn write(lines: &mut Lines, context: &Context<'_>) {
         lines.line("journal_error", error.escape_debug());
     }
     lines.line("journal_covers_until", report.covers_until.as_ns() / SECOND);
+    let behind_ns = now.since(report.covers_until);
+    lines.line("journal_behind_usec", behind_ns / MICROSECOND);
     lines.line("journal_size", report.bytes);
     lines.line("journal_base_size", report.base_bytes);
     lines.line("journal_generation", report.generation);
