@@ -173,7 +173,7 @@ fn used_modules(code: &str) -> BTreeSet<&str> {
     let pieces = code.split("crate::").skip(1);
     pieces
         .flat_map(|piece| {
-            let end = |c: char| !(c.is_ascii_lowercase() || c == '_');
+            let end = |c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
             match piece.strip_prefix('{') {
                 // `use crate::{a::B, c}`: each name that follows the brace or a comma.
                 Some(list) => {

@@ -274,10 +274,9 @@ impl Store {
         now: Timestamp,
         mut f: impl FnMut(Option<&Value>),
     ) {
+        let exists = |value: &&Value| !value.is_forgettable(now);
         match self.existing(database) {
-            Some(shards) => shards.read_many(keys, |value| {
-                f(value.filter(|value| !value.is_forgettable(now)));
-            }),
+            Some(shards) => shards.read_many(keys, |value| f(value.filter(exists))),
             None => keys.iter().for_each(|_| f(None)),
         }
     }
