@@ -4,14 +4,17 @@
 //!     cargo bench --bench hotpath                           nanoseconds a call, case by case
 //!     cargo bench --bench hotpath -- reserve 64 1000 5000   one case: pipeline, batches, keys
 //!
+//!     cargo bench --bench hotpath -- counting               what it takes to count calls at their keys
+//!
 //! `bench/instructions` runs it under callgrind, whose counts are the same whatever else the machine does.
 
 use bytes::BytesMut;
 use std::env;
 use std::sync::Arc;
 use tollgate::clock::Clock;
-use tollgate::core::units::{MILLISECOND, Timestamp};
+use tollgate::core::units::{MILLISECOND, SECOND, Timestamp};
 use tollgate::engine::Engine;
+use tollgate::hot::ALL_COUNTED;
 use tollgate::session::Session;
 use tollgate::settings::{Initial, Settings};
 use tollgate::store::Sweep;
@@ -42,6 +45,8 @@ struct Bench {
     output: Vec<u8>,
     sweep: Sweep,
     swept_at: Timestamp,
+    said_ns: u64,
+    said_calls: u64,
 }
 
 impl Bench {
@@ -58,6 +63,9 @@ impl Bench {
             output: Vec::new(),
             sweep: Sweep::default(),
             swept_at: Timestamp::ZERO,
+            // Behind all that the sweep has said.
+            said_ns: 1 << 62,
+            said_calls: 1 << 40,
         };
         bench.receive(b"RL.POLICY SET bench 80 80 AND 4800 4800/m\r\n");
         bench
@@ -77,6 +85,15 @@ impl Bench {
             self.swept_at = now;
             self.sweep = self.engine.sweep(self.sweep, SWEEP_PLACES);
         }
+    }
+
+    /// Has one in `period` calls counted at its key, as if so many had come in a second more.
+    fn count_one_in(&mut self, period: u64) {
+        self.said_ns += SECOND;
+        self.said_calls += period * ALL_COUNTED;
+        let now = Timestamp::from_ns(self.said_ns).expect("before the last instant");
+        let periods = &self.engine.shared.hot.periods;
+        periods.follow(self.said_calls, self.said_calls, now);
     }
 
     /// Nanoseconds a call.
@@ -122,6 +139,40 @@ fn batches((_, name, words): (&str, &str, &[&str]), pipeline: usize, keys: usize
         .collect()
 }
 
+/// What it takes to count all calls, or one in some, beside one in so many that it does not matter: in short rounds by
+/// turns, so that it does not matter either what else the machine does.
+fn counting(pipeline: usize) {
+    const ROUNDS: usize = 1_000;
+    const BATCHES: usize = 50;
+    for (case, keys) in [(2, 1_000), (2, KEYS), (3, KEYS)] {
+        let case = CASES[case];
+        let made = batches(case, pipeline, keys);
+        let mut bench = Bench::new();
+        bench.run(&made, made.len());
+        for period in [1, 64, 512] {
+            let mut ns: [Vec<u64>; 2] = Default::default();
+            let mut made = made.iter().cycle();
+            for _ in 0..ROUNDS {
+                for (period, ns) in [period, 4_096].into_iter().zip(&mut ns) {
+                    bench.count_one_in(period);
+                    let batches = made.by_ref().take(BATCHES);
+                    let began = bench.engine.shared.clock.now();
+                    batches.for_each(|batch| bench.receive(batch));
+                    ns.push(bench.engine.shared.clock.now().since(began));
+                }
+            }
+            let [some, hardly_any] = ns.map(|mut ns| {
+                ns.sort_unstable();
+                ns[ROUNDS / 2] as f64 / (BATCHES * pipeline) as f64
+            });
+            println!(
+                "{:<10} {keys} keys: {some:.1} ns a call if one in {period} is counted, {hardly_any:.1} if hardly any is",
+                case.0
+            );
+        }
+    }
+}
+
 fn main() {
     let words: Vec<String> = env::args()
         .skip(1)
@@ -139,6 +190,9 @@ fn main() {
         return;
     };
     let wanted = words.first().map_or("all", String::as_str);
+    if wanted == "counting" {
+        return counting(pipeline);
+    }
     for case in CASES
         .into_iter()
         .filter(|case| wanted == "all" || case.0 == wanted)

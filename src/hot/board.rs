@@ -29,8 +29,8 @@ const LONG: Shape = Shape {
 
 /// What the slice is given that is going on: as many keys as there may be with all of their counts exact.
 const OPEN: Room = Room {
-    rows: 2_048,
-    name_bytes: 256 * 1024,
+    rows: 1_024,
+    name_bytes: 128 * 1024,
 };
 /// What is kept of one that is over, of which there are 22 a kind.
 const CLOSED: Room = Room {
@@ -120,9 +120,9 @@ impl Board {
             let minute = self.kinds[kind as usize].recent.sum(RECENT, now_s);
             let mut counts: Vec<(Reverse<u64>, Id)> = minute
                 .iter()
-                .map(|(id, _, _, count)| (Reverse(count.surely()), id))
+                .map(|(id, count)| (Reverse(count.surely()), id))
                 .collect();
-            counts.sort_unstable_by_key(|&(count, id)| (count, id.database, id.hash));
+            counts.sort_unstable_by_key(|&(count, id)| (count, id));
             counts.truncate(HISTORIES_OF_A_KIND);
             chosen.extend(counts.into_iter().map(|(_, id)| id));
         }
@@ -167,16 +167,13 @@ impl Board {
         let minute = windows.recent.sum(RECENT, now_s);
         let ten_minutes = windows.long.sum(LONG, now_s);
         let mut ranked = Vec::new();
-        for (id, name, group, long) in ten_minutes.iter() {
-            if id.database == database && wanted(name) {
-                let recent = minute.count(id);
-                let recent = recent.unwrap_or_else(|| minute.count_of_group(group));
-                ranked.push(Ranked::new(name.clone(), recent, long));
-            }
+        for (id, name, group, long) in ten_minutes.of_database(database, &mut wanted) {
+            let recent = minute.count(id);
+            let recent = recent.unwrap_or_else(|| minute.count_of_group(group));
+            ranked.push(Ranked::new(name.clone(), recent, long));
         }
-        for (id, name, group, recent) in minute.iter() {
-            let is_new = || ten_minutes.count(id).is_none();
-            if id.database == database && is_new() && wanted(name) {
+        for (id, name, group, recent) in minute.of_database(database, &mut wanted) {
+            if ten_minutes.count(id).is_none() {
                 let long = ten_minutes.count_of_group(group);
                 ranked.push(Ranked::new(name.clone(), recent, long));
             }

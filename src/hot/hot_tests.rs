@@ -227,8 +227,8 @@ fn nothing_grows_with_the_keys() {
     let board = play.hot.board.lock();
     let (rows, name_bytes, histories) = board.size();
     // Two slices of each window that go on, and those that are over.
-    assert!(rows <= 2 * 2 * 2_048 + 2 * 22 * 256, "{rows}");
-    assert!(name_bytes <= 2 * (2 * 2 * 2_048 + 2 * 22 * 256) * 11);
+    assert!(rows <= 2 * 2 * 1_024 + 2 * 22 * 256, "{rows}");
+    assert!(name_bytes <= 2 * (2 * 2 * 1_024 + 2 * 22 * 256) * 11);
     assert!(histories <= HISTORIES_MAX);
 }
 
@@ -246,7 +246,7 @@ fn names_take_no_more_than_their_share() {
     }
     play.hot.gather(play.now());
     let (_, name_bytes, _) = play.hot.board.lock().size();
-    assert!(name_bytes <= 2 * 2 * 256 * 1024 + 2 * 22 * 32 * 1024);
+    assert!(name_bytes <= 2 * 2 * 128 * 1024 + 2 * 22 * 32 * 1024);
 }
 
 #[test]

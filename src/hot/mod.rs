@@ -24,6 +24,7 @@ mod hot_tests;
 use crate::core::units::{SECOND, Timestamp};
 use ahash::RandomState;
 use parking_lot::Mutex;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use board::Board;
@@ -133,13 +134,8 @@ impl Told {
     }
 }
 
-/// Whose key it is: a database, and the hash of the name in it. That two names of a database share 64 bits is not to be
-/// expected.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Id {
-    database: u8,
-    hash: u64,
-}
+/// A key of a database: a hash of both. That two of them share 63 bits is not to be expected.
+type Id = NonZeroU64;
 
 /// What a sketch has counted in a second, or in a part of one.
 struct Report {
@@ -155,6 +151,7 @@ struct Report {
 /// What a [`Report`] says of a key.
 struct ReportRow {
     id: Id,
+    database: u8,
     name: Box<[u8]>,
     count: u32,
     /// By how much the count may be too high.
@@ -208,21 +205,20 @@ impl Hot {
     }
 
     fn id(&self, database: u8, key: &[u8]) -> Id {
-        let hash = self.hasher.hash_one(key);
-        Id { database, hash }
+        NonZeroU64::MIN | self.hasher.hash_one((database, key))
     }
 
     /// Counts what a call was told at a key. It stands for `weight` calls that were told the same, see [`Sampler`].
     pub fn count(&self, database: u8, key: &[u8], told: Told, weight: u32, now: Timestamp) {
         let id = self.id(database, key);
-        let index = id.hash as usize % GROUPS;
+        let index = (id.get() >> 56) as usize % GROUPS;
         let mut group = self.groups[index].lock();
         for (kind, measure) in told.kinds() {
             let sketch = group.of(kind);
             if sketch.is_over(now) {
                 self.hand_in(sketch.hand_in(kind, index, now));
             }
-            sketch.count(id, key, weight, measure);
+            sketch.count(id, (database, key), weight, measure);
         }
     }
 

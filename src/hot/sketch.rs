@@ -15,49 +15,60 @@ use crate::core::units::{SECOND, Timestamp};
 /// Counters of a sketch. With the sketches that there are, thousands of keys have one each.
 pub const COUNTERS: usize = 32;
 
-/// Counters for the keys of a group.
+/// Counters for the keys of a group. What is looked through lies together: it is not in the processor's cache as a rule.
 #[derive(Default)]
 pub(super) struct Sketch {
     /// When the second is over that it counts, in nanoseconds.
     ends_ns: u64,
-    counters: [Counter; COUNTERS],
+    ids: [Option<Id>; COUNTERS],
+    /// Zero if a counter is free.
+    counts: [u32; COUNTERS],
+    rest: [Rest; COUNTERS],
 }
 
+/// The rest of a counter.
 #[derive(Default)]
-struct Counter {
-    /// Zero if it is free.
-    count: u32,
-    /// By how much that may be too high.
+struct Rest {
+    /// By how much the count may be too high.
     error: u32,
-    id: Option<Id>,
     most: u32,
     /// The variance of the count, from calls that stand for others.
     chance: u64,
+    database: u8,
     name: Option<Box<[u8]>>,
 }
 
 impl Sketch {
-    /// Counts a call of a key, which stands for `weight` calls and has a measure.
-    pub(super) fn count(&mut self, id: Id, key: &[u8], weight: u32, measure: u32) {
-        let known = self.counters.iter_mut().find(|one| one.id == Some(id));
-        if let Some(counter) = known {
-            counter.add(weight, measure);
-            counter.name.get_or_insert_with(|| key.into());
-            return;
+    /// Counts a call of a key, a name in a database, which stands for `weight` calls and has a measure.
+    pub(super) fn count(&mut self, id: Id, key: (u8, &[u8]), weight: u32, measure: u32) {
+        let known = self.ids.iter().position(|one| *one == Some(id));
+        let at = known.unwrap_or_else(|| self.take_over(id));
+        let (count, rest) = (&mut self.counts[at], &mut self.rest[at]);
+        if known.is_some() || *count == 0 {
+            rest.database = key.0;
+            rest.name.get_or_insert_with(|| key.1.into());
         }
-        let smallest = self.counters.iter_mut().min_by_key(|one| one.count);
-        let Some(counter) = smallest else {
-            return;
-        };
-        let error = counter.count;
-        *counter = Counter {
-            count: error,
+        *count = count.saturating_add(weight);
+        rest.most = rest.most.max(measure);
+        // What is counted with a chance of one in so many, and then as so many, varies by this.
+        let variance = u64::from(weight) * u64::from(weight.saturating_sub(1));
+        rest.chance = rest.chance.saturating_add(variance);
+    }
+
+    /// Gives the smallest counter to a key.
+    fn take_over(&mut self, id: Id) -> usize {
+        let (mut at, mut error) = (0, u32::MAX);
+        for (other, &count) in self.counts.iter().enumerate() {
+            if count < error {
+                (at, error) = (other, count);
+            }
+        }
+        self.ids[at] = Some(id);
+        self.rest[at] = Rest {
             error,
-            id: Some(id),
-            name: (error == 0).then(|| key.into()),
-            ..Counter::default()
+            ..Rest::default()
         };
-        counter.add(weight, measure);
+        at
     }
 
     /// True if the second that it counts is over.
@@ -69,21 +80,24 @@ impl Sketch {
     pub(super) fn hand_in(&mut self, kind: Kind, group: usize, now: Timestamp) -> Option<Report> {
         let next_ns = (second_of(now) + 1).saturating_mul(SECOND);
         let ended_ns = std::mem::replace(&mut self.ends_ns, next_ns);
-        let counts = self.counters.iter().map(|counter| counter.count);
-        let mut floor = counts.min().unwrap_or(0);
+        let (ids, counts) = (
+            std::mem::take(&mut self.ids),
+            std::mem::take(&mut self.counts),
+        );
+        let mut floor = counts.iter().copied().min().unwrap_or(0);
         let mut rows = Vec::new();
-        for counter in &mut self.counters {
-            let Counter {
-                count,
+        for ((id, count), rest) in ids.into_iter().zip(counts).zip(&mut self.rest) {
+            let Rest {
                 error,
-                id,
                 most,
                 chance,
+                database,
                 name,
-            } = std::mem::take(counter);
+            } = std::mem::take(rest);
             match (id, name) {
                 (Some(id), Some(name)) => rows.push(ReportRow {
                     id,
+                    database,
                     name,
                     count,
                     error,
@@ -100,16 +114,6 @@ impl Sketch {
             floor,
             rows,
         })
-    }
-}
-
-impl Counter {
-    fn add(&mut self, weight: u32, measure: u32) {
-        self.count = self.count.saturating_add(weight);
-        self.most = self.most.max(measure);
-        // What is counted with a chance of one in so many, and then as so many, varies by this.
-        let variance = u64::from(weight) * u64::from(weight.saturating_sub(1));
-        self.chance = self.chance.saturating_add(variance);
     }
 }
 

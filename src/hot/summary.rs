@@ -27,6 +27,7 @@ pub(super) struct Summary {
 
 /// The count of a key.
 struct Row {
+    database: u8,
     name: Arc<[u8]>,
     group: u16,
     count: u64,
@@ -90,9 +91,20 @@ impl Summary {
         }
     }
 
-    /// All keys with a row: their names, their groups, and what is known of them.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Arc<[u8]>, u16, Count)> {
+    /// All keys with a row, and what is known of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Id, Count)> {
         let rows = self.rows.iter();
+        rows.map(|(id, row)| (*id, self.of(row)))
+    }
+
+    /// The keys of a database that have a row and are `wanted`: their names, their groups, and what is known of them.
+    pub(super) fn of_database(
+        &self,
+        database: u8,
+        mut wanted: impl FnMut(&[u8]) -> bool,
+    ) -> impl Iterator<Item = (Id, &Arc<[u8]>, u16, Count)> {
+        let rows = self.rows.iter();
+        let rows = rows.filter(move |(_, row)| row.database == database && wanted(&row.name));
         rows.map(|(id, row)| (*id, &row.name, row.group, self.of(row)))
     }
 
@@ -100,7 +112,8 @@ impl Summary {
     pub(super) fn add_report(&mut self, report: &Report) {
         let group = report.group;
         for row in &report.rows {
-            let own = self.row(row.id, group, || Arc::from(&*row.name));
+            let home = (row.database, group);
+            let own = self.row(row.id, home, || Arc::from(&*row.name));
             own.count += u64::from(row.count);
             own.error += u64::from(row.error);
             own.covered += u64::from(report.floor);
@@ -112,7 +125,8 @@ impl Summary {
     /// Adds another summary, of another stretch.
     pub(super) fn add(&mut self, other: &Self) {
         for (id, row) in &other.rows {
-            let own = self.row(*id, row.group, || row.name.clone());
+            let home = (row.database, row.group);
+            let own = self.row(*id, home, || row.name.clone());
             own.count += row.count;
             own.error += row.error;
             own.covered += row.covered;
@@ -123,11 +137,14 @@ impl Summary {
         }
     }
 
-    fn row(&mut self, id: Id, group: u16, name: impl FnOnce() -> Arc<[u8]>) -> &mut Row {
+    /// The row of a key, which belongs to a database and a group.
+    fn row(&mut self, id: Id, home: (u8, u16), name: impl FnOnce() -> Arc<[u8]>) -> &mut Row {
         self.rows.entry(id).or_insert_with(|| {
             let name = name();
             self.name_bytes += name.len();
+            let (database, group) = home;
             Row {
+                database,
                 name,
                 group,
                 count: 0,
@@ -155,7 +172,7 @@ impl Summary {
             .iter()
             .map(|(id, row)| (self.of(row).count, *id, row.name.len()))
             .collect();
-        order.sort_unstable_by_key(|&(count, id, _)| (Reverse(count), id.database, id.hash));
+        order.sort_unstable_by_key(|&(count, id, _)| (Reverse(count), id));
         let mut bytes = 0;
         let fits = |(_, _, length): &&(u64, Id, usize)| {
             bytes += length;
