@@ -109,7 +109,7 @@ impl Board {
             windows.recent.forget(RECENT, now_s);
             windows.long.forget(LONG, now_s);
         }
-        self.histories.retain(|_, history| history.forget(now_s));
+        self.histories.retain(|_, history| history.is_kept(now_s));
         let slice = now_s / RECENT.slice_s;
         if self.chosen_in == slice {
             return;

@@ -79,20 +79,25 @@ impl History {
         self.seconds.get_mut(place)
     }
 
-    /// The last second in which something was decided.
+    /// The last second in which something was decided; since when it is followed if nothing was.
     pub(super) fn heard_of_s(&self) -> u64 {
         self.seconds
             .back()
             .map_or(self.since_s, |second| second.at_s)
     }
 
-    /// Forgets seconds that are too long ago; false if none are left.
-    pub(super) fn forget(&mut self, now_s: u64) -> bool {
+    /// Forgets seconds that are too long ago; false if nothing was heard of the key since.
+    pub(super) fn is_kept(&mut self, now_s: u64) -> bool {
+        self.forget(now_s);
+        self.heard_of_s() + SECONDS > now_s
+    }
+
+    /// Forgets seconds that are too long ago.
+    pub(super) fn forget(&mut self, now_s: u64) {
         while let Some(second) = self.seconds.front()
             && second.at_s + SECONDS <= now_s
         {
             self.seconds.pop_front();
         }
-        !self.seconds.is_empty()
     }
 }

@@ -356,6 +356,31 @@ fn the_hottest_keys_are_followed_though_others_came_first() {
 }
 
 #[test]
+fn a_key_that_is_to_be_followed_is_though_it_is_silent_at_first() {
+    let mut play = Play::new(5, 1_700_000_000);
+    (0..1_000).for_each(|key| play.deny(key));
+    play.now_s += 1;
+    (0..5).for_each(|_| play.deny(5_000));
+    // Others are ready to take its place.
+    for _ in 0..10 {
+        play.now_s += 1;
+        (0..1_000).for_each(|key| play.deny(key % 500));
+        play.hot.settle(play.now());
+    }
+    (0..50).for_each(|_| play.deny(5_000));
+    for _ in 0..10 {
+        play.now_s += 1;
+        play.hot.settle(play.now());
+        (0..1_000).for_each(|key| play.deny(key));
+    }
+    play.deny(5_000);
+    play.hot.gather(play.now());
+    let history = play.history(5_000).unwrap();
+    let last = history.seconds.back().unwrap();
+    assert_eq!((last.at_s, last.count(Kind::Denied)), (play.now_s, 1));
+}
+
+#[test]
 fn calls_that_come_with_an_earlier_clock_are_counted() {
     let mut play = Play::new(5, 1_700_000_100);
     play.deny(1);
