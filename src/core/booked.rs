@@ -154,13 +154,17 @@ impl Booked {
     /// booked at that very instant stays listed, so that its ticket finds it.
     fn work_in(&mut self, timeline: Option<&Timeline>, now: Timestamp, pause_until: Timestamp) {
         let start = self.bucket.start(now, pause_until);
-        let before = start.before_ns(1);
+        // The last instant before it, which may lie inside a nanosecond.
+        let before = Slot {
+            at: start.before_ns(1),
+            fraction: self.bucket.limit.rate().permits() - 1,
+        };
         let Some(line) = self.line(timeline).filter(|line| line.is_due(before)) else {
             return;
         };
         let level = Course::new(&self.bucket, line).level(before, start);
         let mut rest = line.clone();
-        rest.take_until(Slot::whole(before), drop);
+        rest.take_until(before, drop);
         (self.bucket.level, self.own) = (level, Some(Box::new(rest)));
     }
 

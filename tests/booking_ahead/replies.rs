@@ -3,7 +3,7 @@
 
 use crate::cases::config;
 use crate::exact::{Q, Rule, whole};
-use crate::history::{Ask, History, KEYS, Step, histories};
+use crate::history::{Ask, Bucket, History, KEYS, Step, histories};
 use crate::server::{Reply, Server};
 use crate::slots::{bucket_of, granted, nanoseconds};
 use crate::world::{Key, NEVER, Seen, ceil_ms, five_integers, slot};
@@ -178,4 +178,50 @@ proptest! {
     fn every_call_goes_at_the_earliest_instant_and_holds_nobody_up(history in histories(40, 1)) {
         play(&history);
     }
+}
+
+/// Found by the property: a slot inside the last nanosecond of a pause stayed listed before the bucket's base.
+#[test]
+fn what_is_booked_within_the_nanosecond_before_a_pause_ends_comes_before_what_is_charged_at_its_end()
+ {
+    let bucket = |capacity, permits, per| {
+        vec![Bucket {
+            capacity,
+            permits,
+            per,
+            gcra: false,
+        }]
+    };
+    let ask = |key, cost| Ask {
+        key,
+        limit: 0,
+        cost,
+    };
+    let reserve = |asks: &[Ask], max_wait| Step::Reserve {
+        asks: asks.to_vec(),
+        max_wait,
+        ticket: false,
+    };
+    play(&History {
+        unit: ("ns", 1),
+        limits: vec![
+            bucket(4, 4, 49),
+            bucket(3, 1, 1),
+            bucket(2, 1, 1),
+            bucket(4, 4, 48),
+        ],
+        steps: vec![
+            Step::Charge(ask(3, 7)),
+            reserve(&[ask(0, 3), ask(1, 1), ask(3, 1)], 48),
+            reserve(&[ask(3, 1), ask(0, 4)], 85),
+            Step::Advance(38),
+            Step::Pause {
+                key: 0,
+                ns: 47,
+                keep: true,
+                force: false,
+            },
+            reserve(&[ask(0, 4), ask(2, 1), ask(3, 1)], 382),
+        ],
+    });
 }
