@@ -18,13 +18,16 @@ const SWEEP_PLACES: usize = 2_000;
 /// Longest rest between steps. A key that is dead by then costs only memory: before a table grows the dead are dropped
 /// from it. A caller who comes back finds its key in its place, which is cheaper than to make it anew.
 const SWEEP_REST: Duration = Duration::from_millis(100);
+/// How long a round over all keys takes at most, but for the steps themselves: the numbers of keys by kind are those of
+/// the last whole round. Over ten million keys that is about a hundredth of one processor.
+const SWEEP_ROUND: Duration = Duration::from_secs(60);
 /// One dead place in so many is much.
 const SWEEP_BUSY_SHARE: usize = 10;
 /// How long a round over all keys takes while much is found dead: a large table is given back in so long, at a few
 /// hundredths of one processor.
 const SWEEP_ROUND_BUSY: Duration = Duration::from_secs(10);
-/// Shortest rest, while very much is found dead.
-const SWEEP_REST_BUSY: Duration = Duration::from_millis(1);
+/// Shortest rest between steps.
+const SWEEP_REST_MIN: Duration = Duration::from_millis(1);
 
 /// Places of a step while tables are made smaller, with others having their turn after each.
 const THIN_PLACES: usize = 2_000;
@@ -42,18 +45,15 @@ pub(super) async fn sweep(engine: Arc<Engine>) {
     loop {
         sweep = engine.sweep(sweep, SWEEP_PLACES);
         let busy = sweep.dropped > 0 && sweep.dropped * SWEEP_BUSY_SHARE >= sweep.looked;
-        let rest = match busy {
-            true => rest_while_busy(engine.shared.store.places()),
-            false => SWEEP_REST,
-        };
-        sleep(rest).await;
+        let round = if busy { SWEEP_ROUND_BUSY } else { SWEEP_ROUND };
+        sleep(sweep_rest(engine.shared.store.places(), round)).await;
     }
 }
 
-/// The rest between steps with which a round over so many places takes [`SWEEP_ROUND_BUSY`].
-fn rest_while_busy(places: usize) -> Duration {
+/// The rest between steps with which a round over so many places takes so long, or less.
+fn sweep_rest(places: usize, round: Duration) -> Duration {
     let steps = u32::try_from(places / SWEEP_PLACES).unwrap_or(u32::MAX);
-    (SWEEP_ROUND_BUSY / steps.max(1)).clamp(SWEEP_REST_BUSY, SWEEP_REST)
+    (round / steps.max(1)).clamp(SWEEP_REST_MIN, SWEEP_REST)
 }
 
 /// Drops keys and makes tables smaller while more memory is in use than `maxmemory`, for ever. Commands make room for

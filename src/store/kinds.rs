@@ -57,7 +57,7 @@ impl LastCensus {
         self.paused.store(census.paused, Relaxed);
     }
 
-    /// What it has counted: a round over some thousand keys takes less than a second, one over ten million minutes.
+    /// What it has counted: a round over some thousand keys takes less than a second, one over ten million about a minute.
     pub fn census(&self) -> Census {
         Census {
             keys: std::array::from_fn(|kind| self.keys[kind].load(Relaxed)),
