@@ -151,20 +151,17 @@ impl Booked {
     }
 
     /// What is charged during a pause is charged at its end: what was booked before that comes first. What is
-    /// booked at that very instant stays listed, so that its ticket finds it.
+    /// booked at that very instant stays listed, so that its ticket finds it; a slot inside the nanosecond that ends there
+    /// counts as that instant.
     fn work_in(&mut self, timeline: Option<&Timeline>, now: Timestamp, pause_until: Timestamp) {
         let start = self.bucket.start(now, pause_until);
-        // The last instant before it, which may lie inside a nanosecond.
-        let before = Slot {
-            at: start.before_ns(1),
-            fraction: self.bucket.limit.rate().permits() - 1,
-        };
+        let before = start.before_ns(1);
         let Some(line) = self.line(timeline).filter(|line| line.is_due(before)) else {
             return;
         };
         let level = Course::new(&self.bucket, line).level(before, start);
         let mut rest = line.clone();
-        rest.take_until(before, drop);
+        rest.take_until(Slot::whole(before), drop);
         (self.bucket.level, self.own) = (level, Some(Box::new(rest)));
     }
 

@@ -56,9 +56,9 @@ impl<'a> Course<'a> {
 
     /// The level at `at` with the bookings up to `until` and none that comes later; as of the bucket's own base where
     /// that is later, for what is charged stays charged.
-    pub fn level(&self, until: Slot, at: Timestamp) -> Level {
+    pub fn level(&self, until: Timestamp, at: Timestamp) -> Level {
         let base = at.max(self.bucket.level.base);
-        let before = self.before(until);
+        let before = self.before(Slot::whole(until));
         Level {
             deficit: self.deficit(&before, self.scaled(Slot::whole(base))),
             base,
@@ -100,7 +100,7 @@ impl<'a> Course<'a> {
 
     /// How the bucket stands with its bookings, the key paused until `pause_until`.
     pub fn standing(&self, now: Timestamp, pause_until: Timestamp) -> Standing {
-        let level = self.level(Slot::whole(now), now);
+        let level = self.level(now, now);
         let settled = Bucket {
             level,
             ..*self.bucket

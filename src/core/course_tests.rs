@@ -197,7 +197,7 @@ impl Play {
             let walk = Walk::new(&bucket, &ahead);
             for slot in ahead.iter().map(|booking| booking.slot.at) {
                 let at = slot.max(bucket.level.base);
-                let level = Course::new(&bucket, &timeline.ahead).level(Slot::whole(at), at);
+                let level = Course::new(&bucket, &timeline.ahead).level(at, at);
                 assert_eq!(level, walk.level(at));
             }
         }
@@ -353,7 +353,7 @@ proptest! {
                 prop_assert_eq!(Earliest::After(told(at)), walk.earliest(cost, base, at));
             }
             prop_assert_eq!(standing[0], walk.standing(base, base));
-            let level = course.level(Slot::whole(from), from);
+            let level = course.level(from, from);
             prop_assert_eq!(level, walk.level(from));
         } else {
             // Debt that outlasts all bookings runs on to its end.

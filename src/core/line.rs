@@ -12,6 +12,7 @@ use super::state::Grant;
 use super::sums::{Run, Sum};
 use super::timeline::{Booking, Slot};
 use super::tree::{Sought, Tree};
+use super::units::Timestamp;
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Range;
@@ -125,8 +126,8 @@ impl Line {
     }
 
     /// True if a booking has come by `at`.
-    pub fn is_due(&self, at: Slot) -> bool {
-        self.first().is_some_and(|slot| slot <= at)
+    pub fn is_due(&self, at: Timestamp) -> bool {
+        self.first().is_some_and(|slot| slot <= Slot::whole(at))
     }
 
     /// The slot of the last booking.

@@ -3,7 +3,6 @@
 use super::*;
 use crate::core::limit::Limit;
 use crate::core::test_key::{START, bucket};
-use crate::core::units::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::Index;
 

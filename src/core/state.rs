@@ -161,9 +161,7 @@ impl State {
         match self {
             // What is given back in a pause is given back at its end, and some slots may come before it.
             Self::Bucket(bucket, Some(timeline))
-                if timeline
-                    .ahead
-                    .is_due(Slot::whole(bucket.start(now, pause_until))) =>
+                if timeline.ahead.is_due(bucket.start(now, pause_until)) =>
             {
                 0
             }

@@ -126,7 +126,7 @@ impl Timeline {
     /// A pause ends at `until`: what is due by then is worked in, and at most one permit is left.
     pub fn drain_to(&mut self, bucket: &mut Bucket, until: Timestamp) {
         let until = bucket.start(until, until);
-        if self.ahead.is_due(Slot::whole(until)) {
+        if self.ahead.is_due(until) {
             // A pause that takes the place of a shorter one: that has drained nothing in front of these.
             self.unshelve(bucket);
         }
@@ -183,7 +183,7 @@ impl Timeline {
             undrained: None,
             ..*bucket
         };
-        again.level = Course::new(&again, &shelved).level(Slot::whole(until), until);
+        again.level = Course::new(&again, &shelved).level(until, until);
         again.drain_to(until);
         bucket.level = again.level;
         self.shelved = shelved.iter().copied().collect();
@@ -193,8 +193,8 @@ impl Timeline {
     /// The bucket with what is due at `at` worked in.
     pub fn settled(&self, bucket: &Bucket, at: Timestamp) -> Bucket {
         let mut settled = *bucket;
-        if self.ahead.is_due(Slot::whole(at)) {
-            settled.level = Course::new(bucket, &self.ahead).level(Slot::whole(at), at);
+        if self.ahead.is_due(at) {
+            settled.level = Course::new(bucket, &self.ahead).level(at, at);
         }
         settled
     }

@@ -121,6 +121,17 @@ impl Line {
         self.base = at;
     }
 
+    /// The same for the end of a pause behind which somebody was promised a slot: what is booked inside the nanosecond
+    /// that ends there counts as booked at its end.
+    pub fn settle_before(&mut self, at: Q) {
+        let inside = |slot: &Q| *slot > at - whole(1) && *slot < at;
+        self.booked
+            .iter_mut()
+            .filter(|(slot, _)| inside(slot))
+            .for_each(|(slot, _)| *slot = at);
+        self.settle(at);
+    }
+
     /// The instant from which nothing more is missing, not before `from`.
     pub fn full_at(&self, from: Q) -> Q {
         let last = self.booked.last().map_or(from, |(slot, _)| from.max(*slot));

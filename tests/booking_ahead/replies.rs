@@ -180,10 +180,8 @@ proptest! {
     }
 }
 
-/// Found by the property: a slot inside the last nanosecond of a pause stayed listed before the bucket's base.
 #[test]
-fn what_is_booked_within_the_nanosecond_before_a_pause_ends_comes_before_what_is_charged_at_its_end()
- {
+fn a_slot_inside_the_last_nanosecond_of_a_pause_counts_as_its_end() {
     let bucket = |capacity, permits, per| {
         vec![Bucket {
             capacity,

@@ -141,7 +141,7 @@ impl Key {
             return;
         }
         if paused {
-            line.settle(start);
+            line.settle_before(start);
             self.undrained = None;
         }
         line.book(slot, cost);
@@ -153,7 +153,7 @@ impl Key {
         self.line_mut(rule, now);
         let (start, paused) = (self.start(now), self.pause_until() > now);
         let line = self.line.as_mut().expect("it is there now");
-        line.settle(start);
+        line.settle_before(start);
         line.deficit += whole(cost);
         self.undrained = None;
         self.promised = start > whole(now) && (self.promised || paused);
