@@ -314,7 +314,7 @@ impl Store {
             if loss.is_some_and(|loss| loss > Loss::NONE) {
                 evicted += 1;
                 // One that has gone by itself is gone after a restart too.
-                self.touched.touch_if_on(database, key.as_bytes());
+                self.touched.touch_if_on(database, key);
             }
             loss.is_some()
         });

@@ -28,7 +28,7 @@ pub use records::{
     ANSWER_TTL, Answer, AnswerName, AnswerRow, Home, Part, Records, Remembered, Ticket,
     TouchedRecords,
 };
-pub use touched::{Names, Touched};
+pub use touched::Touched;
 pub use value::Value;
 pub use watches::Watch;
 

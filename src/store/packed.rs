@@ -167,6 +167,15 @@ impl Packed {
         Some(result)
     }
 
+    /// With its changes told already, or not.
+    #[must_use]
+    pub const fn touched(mut self, is_touched: bool) -> Self {
+        if is_touched && let Form::Bucket { promised, .. } = &mut self.0 {
+            promised.0 |= Promised::TOUCHED;
+        }
+        self
+    }
+
     /// The next change is told again. Whoever forgets that a key was touched has to call this, under the key's lock, before
     /// it reads the key for the last time.
     pub const fn untouch(&mut self) {

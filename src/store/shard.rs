@@ -140,25 +140,25 @@ impl Shards {
     }
 
     /// Gives `f` the bucket of `key` if it is packed, and of a key that is not there the one that `begin` makes. `None`
-    /// for any other key, and if `f` says so: then the bucket must be as it was. `touch` is told of a change, see
-    /// [`Packed::with_bucket`].
+    /// for any other key, and if `f` says so: then the bucket must be as it was. `touch` is told of a change, with the
+    /// key's hash, see [`Packed::with_bucket`].
     pub fn write_bucket<R>(
         &self,
         key: &[u8],
         now: Timestamp,
         begin: impl FnOnce() -> Bucket,
         f: impl FnOnce(&mut Bucket) -> Option<R>,
-        touch: impl FnOnce() -> bool,
+        touch: impl FnOnce(u64) -> bool,
     ) -> Option<R> {
         let hash = self.hash(key);
         let mut table = self.shards[shard_of(hash)].0.write();
         if let Some(packed) = table.find_mut(hash, key) {
-            return packed.with_bucket(f, touch)?;
+            return packed.with_bucket(f, || touch(hash))?;
         }
         let mut bucket = begin();
         let result = f(&mut bucket)?;
-        self.insert(&mut table, key, hash, Packed::of_bucket(bucket), now);
-        touch();
+        let packed = Packed::of_bucket(bucket).touched(touch(hash));
+        self.insert(&mut table, key, hash, packed, now);
         Some(result)
     }
 

@@ -4,8 +4,9 @@
 //! takes the names out and reads the keys as they are then. So a key that changes ten thousand times between two
 //! looks is read once, and while the disk takes no writes the names cost no more than the keys themselves.
 //!
-//! Off, it costs a call one load. On, a name is hashed and found under a lock that is hardly ever contended; only the
-//! first touch since the last look copies it.
+//! Off, it costs a call one load. On, a name is copied to the end of a list, under a lock that is hardly ever contended. A
+//! key that holds a bucket and nothing else knows that it stands there, see [`super::packed`]. The name of any other is
+//! added each time, and a list that has doubled since is rid of what stands in it twice.
 
 use super::key::Key;
 use super::keyspace::DATABASES_MAX;
@@ -15,20 +16,52 @@ use crate::core::bucket::Bucket;
 use crate::core::entry::State;
 use ahash::RandomState;
 use parking_lot::Mutex;
-use std::collections::HashSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// Parts of the names of a database, each behind its lock: many times as many as there are threads.
 const STRIPES: usize = 64;
 
-/// Names of one database.
-pub type Names = HashSet<Key, RandomState>;
+/// A list shorter than this is not looked through for names that stand in it twice.
+const REPEATED_MIN: usize = 64;
 
 /// A part of the names, on a line of the processor's cache of its own.
 #[derive(Default)]
 #[repr(align(64))]
 struct Stripe(Mutex<Names>);
+
+/// Names, in any order.
+#[derive(Default)]
+struct Names {
+    list: Vec<Key>,
+    /// Some may stand in it twice, if it is longer than this.
+    distinct: Option<usize>,
+}
+
+impl Names {
+    /// Adds the name of a key that knows that it stands here.
+    fn add(&mut self, key: &[u8]) {
+        self.list.push(Key::new(key));
+    }
+
+    /// Adds a name that may stand here already.
+    fn add_again(&mut self, key: Key) {
+        self.list.push(key);
+        let distinct = *self.distinct.get_or_insert(0);
+        if self.list.len() >= REPEATED_MIN.max(2 * distinct) {
+            self.make_distinct();
+            self.distinct = Some(self.list.len());
+        }
+    }
+
+    /// Each name stands here once.
+    fn make_distinct(&mut self) {
+        if self.distinct.take().is_some() {
+            self.list.sort_unstable();
+            self.list.dedup();
+        }
+    }
+}
 
 /// The names that were touched in each database.
 pub struct Touched {
@@ -90,36 +123,35 @@ impl Touched {
         if let Some(before) = before
             && (before == Before::Other || before != Before::of(after))
         {
-            self.touch(database, key);
+            self.touch(database, Key::new(key));
         }
     }
 
-    /// Touches a key that has changed; false while nobody wants to know.
-    pub(super) fn touch_if_on(&self, database: u8, key: &[u8]) -> bool {
+    /// Touches a key that has changed and will not say so again; false while nobody wants to know.
+    pub(super) fn touch_once(&self, database: u8, key: &[u8], hash: u64) -> bool {
         let on = self.on.load(Relaxed);
         if on {
-            self.touch(database, key);
+            self.stripe(database, hash).lock().add(key);
         }
         on
     }
 
-    fn touch(&self, database: u8, key: &[u8]) {
-        let mut names = self.stripe(database, key).0.lock();
-        if !names.contains(key) {
-            names.insert(Key::new(key));
+    /// Touches a key that is taken out.
+    pub(super) fn touch_if_on(&self, database: u8, key: &Key) {
+        if self.on.load(Relaxed) {
+            self.touch(database, key.clone());
         }
     }
 
-    fn stripe(&self, database: u8, key: &[u8]) -> &Stripe {
-        // The set takes the low bits of the same hash.
-        let stripe = (self.hasher.hash_one(key) >> 32) as usize % STRIPES;
-        &self.stripes(database)[stripe]
+    fn touch(&self, database: u8, key: Key) {
+        let hash = self.hasher.hash_one(key.as_bytes());
+        self.stripe(database, hash).lock().add_again(key);
     }
 
-    fn stripes(&self, database: u8) -> &[Stripe] {
-        let stripe = || Stripe(Mutex::new(Names::with_hasher(self.hasher.clone())));
-        self.databases[usize::from(database)]
-            .get_or_init(|| (0..STRIPES).map(|_| stripe()).collect())
+    fn stripe(&self, database: u8, hash: u64) -> &Mutex<Names> {
+        let stripes = self.databases[usize::from(database)]
+            .get_or_init(|| (0..STRIPES).map(|_| Stripe::default()).collect());
+        &stripes[(hash >> 32) as usize % STRIPES].0
     }
 
     /// A value is about to move to a key from another, both locked.
@@ -162,23 +194,25 @@ impl Touched {
     }
 
     /// Takes out the names of a database, some at a time.
-    pub fn take(&self, database: u8) -> impl Iterator<Item = Names> + '_ {
+    pub fn take(&self, database: u8) -> impl Iterator<Item = Vec<Key>> + '_ {
         let stripes = self.databases[usize::from(database)].get();
         let stripes = stripes.into_iter().flat_map(|stripes| stripes.iter());
         stripes.filter_map(|Stripe(names)| {
-            let count = names.lock().len();
+            let count = names.lock().list.len();
             // About as many will be touched until the next time. Made here, since callers wait behind the lock.
-            let room = Names::with_capacity_and_hasher(count, self.hasher.clone());
-            (count > 0).then(|| std::mem::replace(&mut *names.lock(), room))
+            let room = Names {
+                list: Vec::with_capacity(count),
+                distinct: None,
+            };
+            let mut taken = (count > 0).then(|| std::mem::replace(&mut *names.lock(), room))?;
+            taken.make_distinct();
+            Some(taken.list)
         })
     }
 
     /// Puts back what was taken out and could not be written.
-    pub fn put_back(&self, database: u8, names: Names) {
-        for key in names {
-            let mut stripe = self.stripe(database, key.as_bytes()).0.lock();
-            stripe.insert(key);
-        }
+    pub fn put_back(&self, database: u8, names: Vec<Key>) {
+        names.into_iter().for_each(|key| self.touch(database, key));
     }
 
     /// Puts back that a database was emptied.
@@ -198,7 +232,12 @@ impl Touched {
     pub(super) fn len(&self) -> usize {
         let databases = self.databases.iter().filter_map(OnceLock::get);
         let stripes = databases.flat_map(|stripes| stripes.iter());
-        stripes.map(|Stripe(names)| names.lock().len()).sum()
+        let len = |Stripe(names): &Stripe| {
+            let mut names = names.lock();
+            names.make_distinct();
+            names.list.len()
+        };
+        stripes.map(len).sum()
     }
 }
 

@@ -1,5 +1,5 @@
 use super::super::Store;
-use super::super::test_entries::{CAPACITY, at, spend, take};
+use super::super::test_entries::{CAPACITY, SECOND, at, spend, take};
 use super::*;
 use crate::core::limit::{BucketLimit, Keeps, Rate};
 use crate::core::units::Timestamp;
@@ -26,6 +26,19 @@ fn a_key_is_noted_once_however_often_it_changes() {
     assert!(!store.has_changes());
     spend(&store, b"k", 1, at(0));
     assert_eq!(touched(&store, 0), [Key::new(b"k")]);
+}
+
+#[test]
+fn names_take_no_more_room_however_often_keys_change() {
+    let store = noting();
+    for second in 0..10_000 {
+        spend(&store, b"a", 1, at(second * SECOND));
+        spend(&store, b"b", 1, at(second * SECOND));
+    }
+    let stripes = store.touched.databases[0].get().unwrap().iter();
+    let room: usize = stripes.map(|names| names.0.lock().list.capacity()).sum();
+    assert!(room <= 2 * 2 * REPEATED_MIN, "{room}");
+    assert_eq!(touched(&store, 0), [Key::new(b"a"), Key::new(b"b")]);
 }
 
 #[test]
@@ -83,7 +96,7 @@ fn nothing_is_noted_before_it_is_wanted() {
 fn what_is_put_back_is_noted_again() {
     let store = noting();
     spend(&store, b"k", 1, at(0));
-    let names: Vec<Names> = store.touched.take(0).collect();
+    let names: Vec<Vec<Key>> = store.touched.take(0).collect();
     spend(&store, b"other", 1, at(0));
     names
         .into_iter()

@@ -16,14 +16,14 @@ use super::super::codec_gone::Gone;
 use super::super::snapshot::RECORDS_AT_A_TIME;
 use super::batch::BatchWriter;
 use crate::core::units::Timestamp;
-use crate::store::{AnswerName, DATABASES_MAX, Key, Names, Store, TouchedRecords};
+use crate::store::{AnswerName, DATABASES_MAX, Key, Store, TouchedRecords};
 use std::io;
 
 /// How often it is looked again for values that were renamed meanwhile. Each time there are fewer: one is read much
 /// faster than it is renamed.
 const MOVES_MAX: usize = 100;
 
-/// Keys that memory is asked for before the first of them is read: as many as it answers to at a time.
+/// Keys that memory is asked for while as many before them are read: as many as it answers to at a time.
 const FETCHED_AT_A_TIME: usize = 16;
 
 /// What was taken out of the store's notes, to be put back if it cannot be written.
@@ -34,7 +34,7 @@ pub struct Taken {
     emptied_late: Vec<u8>,
     policies: Vec<Box<[u8]>>,
     records: TouchedRecords,
-    keys: Vec<(u8, Names)>,
+    keys: Vec<(u8, Vec<Key>)>,
 }
 
 impl Taken {
@@ -55,7 +55,7 @@ impl Taken {
             return;
         }
         store.records.put_back(self.records);
-        let emptied = |(database, _): &(u8, Names)| self.emptied_late.contains(database);
+        let emptied = |(database, _): &(u8, Vec<Key>)| self.emptied_late.contains(database);
         for (database, names) in self.keys.into_iter().filter(emptied) {
             store.touched.put_back(database, names);
         }
@@ -92,10 +92,12 @@ pub fn capture(
     for database in 0..DATABASES_MAX {
         for names in store.touched.take(database) {
             taken.keys.push((database, names));
-            let names = taken.keys.last().into_iter().flat_map(|(_, names)| names);
-            let names: Vec<&Key> = names.collect();
+            let names = taken.keys.last().map_or(&[][..], |(_, names)| names);
+            let fetch = |keys: &[Key]| store.fetch(database, keys.iter().map(Key::as_bytes));
+            let mut ahead = names.chunks(FETCHED_AT_A_TIME);
+            ahead.next().into_iter().for_each(fetch);
             for keys in names.chunks(FETCHED_AT_A_TIME) {
-                store.fetch(database, keys.iter().map(|key| key.as_bytes()));
+                ahead.next().into_iter().for_each(fetch);
                 for key in keys {
                     add_key(store, database, key, now, batch)?;
                 }

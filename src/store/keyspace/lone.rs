@@ -29,7 +29,7 @@ impl Store {
             return None;
         }
         let begin = || Bucket::new(*limit, now);
-        let touch = || self.touched.touch_if_on(database, key);
+        let touch = |hash| self.touched.touch_once(database, key, hash);
         self.database(database)
             .write_bucket(key, now, begin, f, touch)
     }
