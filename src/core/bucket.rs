@@ -224,6 +224,13 @@ impl Bucket {
         u64::try_from(back / per_ns).unwrap_or(u64::MAX)
     }
 
+    /// True if a pause may have drained it behind whose end slots are promised. Nobody knows any more what was missing
+    /// before that: what it took from one who is not there after all it would have taken anyway.
+    pub fn may_be_drained(&self) -> bool {
+        let drained = self.drained_deficit();
+        drained > 0 && self.level.deficit >= drained
+    }
+
     /// What has refilled since a grant's slot: at the rate in force, or at the one it was granted under if
     /// that was faster. Which of the two it was, and since when, is not known.
     fn refilled_since(&self, grant: &Grant, at: Timestamp) -> u128 {

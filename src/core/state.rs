@@ -194,7 +194,7 @@ impl State {
                 match timeline.is_some_and(|timeline| timeline.take_off(bucket, &grant, amount)) {
                     true => amount,
                     // It has been worked into what was promised behind a pause: as one that passed then.
-                    false if slot <= bucket.level.base => {
+                    false if slot <= bucket.level.base && !bucket.may_be_drained() => {
                         bucket.give_back(&grant, amount, now, pause_until)
                     }
                     false => 0,

@@ -372,6 +372,25 @@ fn a_ticket_whose_slot_has_passed_in_a_pause_gives_back_what_refill_has_not() {
 }
 
 #[test]
+fn a_ticket_in_a_pause_that_drained_gives_nothing_back_once_slots_are_promised_behind_it() {
+    let promise_and_give_back = |keep| {
+        let (mut key, limit) = (TestKey::new(), bucket(5, "1"));
+        let grant = key.book_ticket(&limit, 3, Wait::from_ns(u128::from(SECOND)), 1);
+        key.entry.pause(ms(2_500), keep, false, key.now);
+        assert_eq!(
+            key.reserve_exactly(&limit, 1, ms(5_000)),
+            after_ns(2_500_000_000)
+        );
+        let back = key.give_back(grant);
+        (back, key.earliest(&limit, 1))
+    };
+    // A permit is there at the end, which is promised; without the ticket it would be the same.
+    assert_eq!(promise_and_give_back(false), (0, after_ns(3_500_000_000)));
+    // One and a half of the ticket's three are missing at the end, and come back.
+    assert_eq!(promise_and_give_back(true), (1, after_ns(2_500_000_000)));
+}
+
+#[test]
 fn a_ticket_inside_the_last_nanosecond_of_a_pause_is_found_again() {
     let (mut key, limit) = (TestKey::new(), bucket(1, "3/7ns"));
     assert!(key.take(&limit, 1));
