@@ -164,6 +164,11 @@ await test('what a client sends stays a text', async () => {
   await text(page, '#usage', /left0 of 2/);
   await page.locator(row('\\xff\\n<')).locator('button').click();
   await text(page, '#usage', /left1 of 2/);
+  await page.press('#key', 'Enter');
+  assert.equal(await page.evaluate(() => looked.id), '%FF%0A%3C');
+  await wire.send('RL.TAKE', '\\xff\\n<', 5, '1/h');
+  await page.locator(row('\\\\xff\\\\n<')).locator('button').click();
+  await text(page, '#usage', /left4 of 5/);
   assert.equal(await page.evaluate(() => document.querySelectorAll('img').length + document.querySelectorAll('script').length), 1);
   assert.equal(await page.evaluate(() => window.hacked), undefined);
 });
