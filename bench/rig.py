@@ -97,9 +97,13 @@ def redis(name, program, on, *more):
     return Server(name, [*words, *more], port, on)
 
 
-def tollgate(on, *more, journal=False):
-    port, keeps = free_port(), "yes" if journal else "no"
-    return Server("Tollgate", [TOLLGATE, "--port", str(port), "--metrics-bind", "no", "--save", "0", "--journal", keeps, *more], port, on)
+def tollgate(on, *more):
+    """With everything on that is on unless told otherwise: journal, snapshots, metrics."""
+    port, metrics = free_port(), free_port()
+    return Server("Tollgate", [TOLLGATE, "--port", str(port), "--metrics-bind", f"127.0.0.1:{metrics}", *more], port, on)
+
+
+WITHOUT_JOURNAL = ["--journal", "no", "--save", "0"]
 
 
 def generator(server, on, *options, nice=0):

@@ -356,8 +356,13 @@ impl Bucket {
     }
 
     fn whole_permits_left(&self, deficit: u128) -> u64 {
-        // At most the capacity, which is below 2^40.
-        (self.limit.scaled_capacity().saturating_sub(deficit) / self.limit.rate().per_ns()) as u64
+        let left = self.limit.scaled_capacity().saturating_sub(deficit);
+        let per_ns = self.limit.rate().per_ns();
+        // As in [`Wait::quotient`]. At most the capacity, which is below 2^40.
+        match (u64::try_from(left), u64::try_from(per_ns)) {
+            (Ok(left), Ok(per_ns)) => left / per_ns,
+            _ => (left / per_ns) as u64,
+        }
     }
 
     fn drained_deficit(&self) -> u128 {

@@ -101,16 +101,20 @@ impl<'a> Reply<'a> {
 
     /// An array of integers, whole: what the limit commands reply.
     pub fn integers(&mut self, values: &[i64]) {
-        self.array(values.len());
-        for values in values.chunks(INTEGERS_MAX) {
-            // Put together on the stack: one check of the vector's capacity for all of them.
-            let (mut lines, mut end) = ([0; INTEGERS_MAX * HEAD_BYTES_MAX], 0);
-            for &value in values {
-                let line = lines[end..].first_chunk_mut();
-                end += put_number_line(line.expect("there is room for as many"), b':', value);
-            }
-            self.out.extend_from_slice(&lines[..end]);
+        // Put together on the stack: one check of the vector's capacity for all of them.
+        let mut lines = [0; (INTEGERS_MAX + 1) * HEAD_BYTES_MAX];
+        let mut end = 0;
+        let mut put = |end: usize, kind, value| {
+            let line = lines[end..].first_chunk_mut();
+            put_number_line(line.expect("there is room for as many"), kind, value)
+        };
+        end += put(end, b'*', values.len() as i64);
+        let (first, rest) = values.split_at(values.len().min(INTEGERS_MAX));
+        for &value in first {
+            end += put(end, b':', value);
         }
+        self.out.extend_from_slice(&lines[..end]);
+        rest.iter().for_each(|&value| self.integer(value));
     }
 
     /// A byte string of any content and length.
@@ -278,16 +282,29 @@ fn write_number_line(out: &mut Vec<u8>, kind: u8, value: i64) {
 /// Writes `value` between `kind` and CR LF to the start of `line`; how many bytes.
 #[inline]
 fn put_number_line(line: &mut [u8; HEAD_BYTES_MAX], kind: u8, value: i64) -> usize {
-    // Nearly all numbers are small.
-    if let 0..=99 = value {
-        let (tens, ones) = (b'0' + value as u8 / 10, b'0' + value as u8 % 10);
-        return if value < 10 {
-            line[..4].copy_from_slice(&[kind, ones, b'\r', b'\n']);
-            4
-        } else {
-            line[..5].copy_from_slice(&[kind, tens, ones, b'\r', b'\n']);
-            5
-        };
+    // Nearly all numbers are small, and then most of the work is to find out how many digits there are.
+    let digit = |value: u16| b'0' + (value % 10) as u8;
+    match value {
+        0..=9 => {
+            line[..4].copy_from_slice(&[kind, digit(value as u16), b'\r', b'\n']);
+            return 4;
+        }
+        10..=99 => {
+            let value = value as u16;
+            line[..5].copy_from_slice(&[kind, digit(value / 10), digit(value), b'\r', b'\n']);
+            return 5;
+        }
+        100..=999 => {
+            let value = value as u16;
+            let digits = [digit(value / 100), digit(value / 10), digit(value)];
+            line[..6].copy_from_slice(&[kind, digits[0], digits[1], digits[2], b'\r', b'\n']);
+            return 6;
+        }
+        -1 => {
+            line[..5].copy_from_slice(&[kind, b'-', b'1', b'\r', b'\n']);
+            return 5;
+        }
+        _ => {}
     }
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(value).as_bytes();

@@ -268,7 +268,7 @@ proptest! {
     }
 
     #[test]
-    fn integers_in_one_go_are_the_array_of_each(values in vec(any::<i64>(), 0..20)) {
+    fn integers_in_one_go_are_the_array_of_each(values in vec(prop_oneof![any::<i64>(), -1_100..1_100_i64], 0..20)) {
         let one_by_one = written(Protocol::Resp2, |reply| {
             reply.array(values.len());
             values.iter().for_each(|&value| reply.integer(value));

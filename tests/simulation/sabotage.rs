@@ -34,8 +34,8 @@ impl Sabotage {
                 let mut skipped = false;
                 let taken: Vec<_> = store.touched.take(0).collect();
                 for mut names in taken {
-                    if let Some(name) = names.iter().next().filter(|_| !skipped).cloned() {
-                        skipped = names.remove(&name);
+                    if !skipped {
+                        skipped = names.pop().is_some();
                     }
                     store.touched.put_back(0, names);
                 }
