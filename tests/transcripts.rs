@@ -141,6 +141,7 @@ impl Server {
             Flow::Read
         } else if first == "!answer" {
             let peer = self.peer();
+            assert!(peer.waits, "!answer where nobody waits: {}", step.text[0]);
             let Some(answer) = peer.client.take_answer() else {
                 return vec!["(still waits)".to_owned()];
             };
