@@ -167,7 +167,14 @@ pub fn queue(
 
 impl Transaction {
     fn push(&mut self, spec: &'static Spec, arguments: OwnedArguments) -> Result<(), Error> {
-        use super::connection::{QUEUED_BYTES_MAX, QUEUED_MAX};
+        use super::connection::{QUEUED_BYTES_MAX, QUEUED_MAX, QUEUED_SURVEYS_MAX};
+        let surveys = self.surveys + usize::from(spec.surveys());
+        if surveys > QUEUED_SURVEYS_MAX {
+            self.failed = true;
+            return Err(Error::Redis(
+                "ERR MULTI takes at most 128 commands that look at more than the keys they name, as SCAN and INFO do".into(),
+            ));
+        }
         let bytes = self.bytes.saturating_add(arguments.bytes());
         if self.queue.len() >= QUEUED_MAX || bytes > QUEUED_BYTES_MAX {
             self.failed = true;
@@ -175,7 +182,7 @@ impl Transaction {
                 "ERR MULTI takes at most 65536 commands and 16 MiB".into(),
             ));
         }
-        self.bytes = bytes;
+        (self.bytes, self.surveys) = (bytes, surveys);
         self.queue.push((spec, arguments));
         Ok(())
     }

@@ -5,6 +5,8 @@
 //! within the bound, and bytes for its name. What is missing is made up by dropping keys that lose little
 //! ([`Store::evict`](crate::store::Store::evict)), a bounded number of them. If that is not enough, the command is
 //! refused, or told so if it can tell by itself whether it takes more ([`Flags::CHECKS_MEMORY`]).
+//!
+//! Names on their way to the journal are used memory too, but no key goes for them: that it went is one name more.
 
 use super::context::Shared;
 use super::spec::{Flags, Spec};
@@ -25,8 +27,12 @@ const NEAR_PART: usize = 32;
 /// for a table to be made anew in, one of 512, at most twice as large as the others, and for what is there for a moment
 /// only, such as the journal's next batch.
 const CALM_PART: usize = 64;
-/// Bytes that names and batches take on their way to the journal, at some hundred thousand new keys a second.
+/// Bytes that are left free for names and batches on their way to the journal, at some hundred thousand new keys a second,
+/// each of which may make another go. If they take more, since the thread that writes them gets no processor, new keys are
+/// refused until they are written: the bound holds.
 const JOURNAL_BYTES: usize = 8 * 1024 * 1024;
+/// As much of a small bound is left free for them at most.
+const JOURNAL_PART: usize = 8;
 /// Bytes that a new key takes beside its place and its name, with what the allocator adds: few take more.
 const NEW_KEY_BYTES: usize = 128;
 
@@ -115,7 +121,7 @@ impl Room {
             room.make_places(shared, database, keys[0].0, keys.len(), now);
         }
         store.evict(PLACES_MAX, now, || {
-            memory::used_bytes() + bytes <= calm(shared, bound)
+            lasting_bytes(shared) + bytes <= calm(shared, bound)
         });
         // What another command takes while a table is made anew is no reason to refuse this one.
         room.is_full |= memory::used_bytes() + bytes > bound + store.renewing_bytes();
@@ -136,7 +142,7 @@ impl Room {
             return;
         };
         let growing = GROWING.fetch_add(bytes, Relaxed) + bytes;
-        if memory::used_bytes() + growing <= calm(shared, bound) {
+        if lasting_bytes(shared) + growing <= calm(shared, bound) {
             self.reserved += bytes;
             return;
         }
@@ -159,10 +165,15 @@ impl Drop for Room {
     }
 }
 
-/// As much of a bound as is filled.
+/// What is in use, but for what is soon written and gone.
+fn lasting_bytes(shared: &Shared) -> usize {
+    memory::used_bytes().saturating_sub(shared.store.touched.passing_bytes())
+}
+
+/// As much of a bound as is filled with what lasts.
 fn calm(shared: &Shared, bound: usize) -> usize {
     let journaled = match shared.journal.get() {
-        Some(_) => JOURNAL_BYTES.min(bound / 8),
+        Some(_) => JOURNAL_BYTES.min(bound / JOURNAL_PART),
         None => 0,
     };
     bound - journaled.max(bound / CALM_PART)
@@ -175,8 +186,8 @@ fn is_near(shared: &Shared) -> bool {
     bound > 0 && memory::used_bytes_roughly() > calm(shared, bound) - bound / NEAR_PART
 }
 
-/// True if more is in use than the bound allows.
+/// True if more is in use than the bound allows, but for what is soon written and gone.
 pub fn is_over(shared: &Shared) -> bool {
     let bound = shared.settings.maxmemory();
-    bound > 0 && memory::used_bytes() > bound
+    bound > 0 && lasting_bytes(shared) > bound
 }

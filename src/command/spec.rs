@@ -97,6 +97,11 @@ impl Spec {
         arguments.join(" ")
     }
 
+    /// True if it may look at much: it is not quick, and no key that it names is what it is about.
+    pub const fn surveys(&self) -> bool {
+        matches!(self.keys, Keys::None) && !self.flags.has(Flags::FAST)
+    }
+
     /// The ACL categories.
     pub const fn categories(&self) -> Categories {
         let flags = self.flags;

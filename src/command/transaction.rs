@@ -118,8 +118,13 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
         commands: transaction.queue.len(),
     });
     context.reply.array(transaction.queue.len());
-    let (start, mut one) = (context.reply.position(), Vec::new());
+    let (start, mut one, mut is_full) = (context.reply.position(), Vec::new(), false);
     for (spec, arguments) in &transaction.queue {
+        if is_full && spec.flags.has(Flags::READONLY) {
+            // Nobody would see what it reads, and everybody else waits.
+            context.reply.error("ERR the replies of one EXEC must be at most 64 MiB; this command only reads, and did not run");
+            continue;
+        }
         one.clear();
         let (connection, tally) = (&mut *context.connection, &mut *context.tally);
         let (shared, arguments) = (context.shared, arguments.as_arguments());
@@ -134,10 +139,11 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
                 dispatch::write_error(&mut reply, tally, error);
             }
         }
-        // All of them run, whatever they reply: that is what a transaction is.
+        // All that change something run, whatever they reply: that is what a transaction is.
         if context.reply.position() - start + one.len() <= REPLIES_BYTES_MAX {
             context.reply.append(&one);
         } else {
+            is_full = true;
             context.reply.error("ERR the replies of one EXEC must be at most 64 MiB; the command ran, and this one is left out");
         }
     }

@@ -17,13 +17,16 @@ use crate::core::entry::State;
 use ahash::RandomState;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, Ordering::Relaxed};
 
 /// Parts of the names of a database, each behind its lock: many times as many as there are threads.
 const STRIPES: usize = 64;
 
 /// A list shorter than this is not looked through for names that stand in it twice.
 const REPEATED_MIN: usize = 64;
+
+/// From so many bytes on, what a list has grown or shrunk by goes into the sum of all.
+const MUCH_BYTES: usize = 1024;
 
 /// A part of the names, on a line of the processor's cache of its own.
 #[derive(Default)]
@@ -36,17 +39,40 @@ struct Names {
     list: Vec<Key>,
     /// Some may stand in it twice, if it is longer than this.
     distinct: Option<usize>,
+    /// Bytes of the names that have some beside their place.
+    heap_bytes: usize,
+    /// As much of its bytes as is in the sum of all.
+    summed: usize,
 }
 
 impl Names {
-    /// Adds the name of a key that knows that it stands here.
-    fn add(&mut self, key: &[u8]) {
-        self.list.push(Key::new(key));
+    fn with_capacity(count: usize) -> Self {
+        Self {
+            list: Vec::with_capacity(count),
+            ..Self::default()
+        }
+    }
+
+    fn push(&mut self, key: Key) {
+        self.heap_bytes += Key::heap_bytes(key.as_bytes());
+        self.list.push(key);
+    }
+
+    fn bytes(&self) -> usize {
+        self.list.capacity() * size_of::<Key>() + self.heap_bytes
+    }
+
+    /// What is to be added to the sum of all, if that is much.
+    fn unsummed(&mut self) -> Option<isize> {
+        let bytes = self.bytes();
+        let is_much = bytes.abs_diff(self.summed) >= MUCH_BYTES;
+        // A list takes less than half of what can be addressed.
+        is_much.then(|| bytes as isize - std::mem::replace(&mut self.summed, bytes) as isize)
     }
 
     /// Adds a name that may stand here already.
     fn add_again(&mut self, key: Key) {
-        self.list.push(key);
+        self.push(key);
         let distinct = *self.distinct.get_or_insert(0);
         if self.list.len() >= REPEATED_MIN.max(2 * distinct) {
             self.make_distinct();
@@ -59,6 +85,8 @@ impl Names {
         if self.distinct.take().is_some() {
             self.list.sort_unstable();
             self.list.dedup();
+            let heap_bytes = self.list.iter().map(|key| Key::heap_bytes(key.as_bytes()));
+            self.heap_bytes = heap_bytes.sum();
         }
     }
 }
@@ -68,6 +96,12 @@ pub struct Touched {
     on: AtomicBool,
     databases: [OnceLock<Box<[Stripe]>>; DATABASES_MAX as usize],
     hasher: RandomState,
+    /// Bytes of the names that are noted, to within [`MUCH_BYTES`] a list.
+    noted_bytes: AtomicIsize,
+    /// Of those that were taken out and are being written.
+    taken_bytes: AtomicIsize,
+    /// What was taken out last could not be written.
+    is_stuck: AtomicBool,
     /// One bit for each database that was emptied.
     emptied: AtomicU32,
     /// Where values have moved to while somebody wants to know.
@@ -104,6 +138,9 @@ impl Touched {
             on: AtomicBool::new(false),
             databases: [const { OnceLock::new() }; DATABASES_MAX as usize],
             hasher,
+            noted_bytes: AtomicIsize::new(0),
+            taken_bytes: AtomicIsize::new(0),
+            is_stuck: AtomicBool::new(false),
             emptied: AtomicU32::new(0),
             moved: Mutex::new(None),
         }
@@ -131,7 +168,7 @@ impl Touched {
     pub(super) fn touch_once(&self, database: u8, key: &[u8], hash: u64) -> bool {
         let on = self.on.load(Relaxed);
         if on {
-            self.stripe(database, hash).lock().add(key);
+            self.add(database, hash, |names| names.push(Key::new(key)));
         }
         on
     }
@@ -145,7 +182,15 @@ impl Touched {
 
     fn touch(&self, database: u8, key: Key) {
         let hash = self.hasher.hash_one(key.as_bytes());
-        self.stripe(database, hash).lock().add_again(key);
+        self.add(database, hash, |names| names.add_again(key));
+    }
+
+    fn add(&self, database: u8, hash: u64, add: impl FnOnce(&mut Names)) {
+        let mut names = self.stripe(database, hash).lock();
+        add(&mut names);
+        if let Some(bytes) = names.unsummed() {
+            self.noted_bytes.fetch_add(bytes, Relaxed);
+        }
     }
 
     fn stripe(&self, database: u8, hash: u64) -> &Mutex<Names> {
@@ -200,14 +245,28 @@ impl Touched {
         stripes.filter_map(|Stripe(names)| {
             let count = names.lock().list.len();
             // About as many will be touched until the next time. Made here, since callers wait behind the lock.
-            let room = Names {
-                list: Vec::with_capacity(count),
-                distinct: None,
-            };
+            let room = Names::with_capacity(count);
             let mut taken = (count > 0).then(|| std::mem::replace(&mut *names.lock(), room))?;
+            self.noted_bytes.fetch_sub(taken.summed as isize, Relaxed);
+            self.taken_bytes.fetch_add(taken.bytes() as isize, Relaxed);
             taken.make_distinct();
             Some(taken.list)
         })
+    }
+
+    /// What was taken out has been dealt with: it `is_written`, or was put back.
+    pub fn end_taking(&self, is_written: bool) {
+        self.taken_bytes.store(0, Relaxed);
+        self.is_stuck.store(!is_written, Relaxed);
+    }
+
+    /// About how many bytes the names take that are soon written and gone; none while nothing can be written.
+    pub fn passing_bytes(&self) -> usize {
+        if self.is_stuck.load(Relaxed) {
+            return 0;
+        }
+        let bytes = self.noted_bytes.load(Relaxed) + self.taken_bytes.load(Relaxed);
+        usize::try_from(bytes).unwrap_or(0)
     }
 
     /// Puts back what was taken out and could not be written.
@@ -226,6 +285,7 @@ impl Touched {
         for database in 0..DATABASES_MAX {
             self.take(database).for_each(drop);
         }
+        self.taken_bytes.store(0, Relaxed);
     }
 
     /// How many names there are.

@@ -159,3 +159,33 @@ fn a_bucket_is_noted_again_once_it_was_read() {
     store.with_bucket(0, b"short", &limit, at(1), |_| Some(()));
     assert_eq!(noted(), 0);
 }
+
+#[test]
+fn what_names_take_is_known_until_they_are_written() {
+    let store = noting();
+    let name = |key: u32| format!("a name that takes bytes of its own {key:06}");
+    let note = |from| {
+        (from..from + 10_000).for_each(|key| spend(&store, name(key).as_bytes(), 1, at(0)));
+    };
+    let least = 10_000 * (size_of::<Key>() + name(0).len());
+    note(0);
+    let noted = store.touched.passing_bytes();
+    assert!((least..2 * least).contains(&noted), "{noted}");
+    let taken: Vec<_> = store.touched.take(0).collect();
+    let being_written = store.touched.passing_bytes();
+    assert!(
+        (least..2 * least).contains(&being_written),
+        "{being_written}"
+    );
+    // While nothing can be written they do not pass.
+    taken
+        .into_iter()
+        .for_each(|names| store.touched.put_back(0, names));
+    store.touched.end_taking(false);
+    assert_eq!(store.touched.passing_bytes(), 0);
+    store.touched.take(0).for_each(drop);
+    store.touched.end_taking(true);
+    assert_eq!(store.touched.passing_bytes(), 0);
+    note(10_000);
+    assert!(store.touched.passing_bytes() >= least);
+}

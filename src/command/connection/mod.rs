@@ -10,5 +10,6 @@ pub mod select;
 mod state;
 
 pub use state::{
-    Connection, Executing, Pending, QUEUED_BYTES_MAX, QUEUED_MAX, Replies, Transaction,
+    Connection, Executing, Pending, QUEUED_BYTES_MAX, QUEUED_MAX, QUEUED_SURVEYS_MAX, Replies,
+    Transaction,
 };

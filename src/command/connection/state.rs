@@ -159,6 +159,8 @@ pub enum Replies {
 pub const QUEUED_MAX: usize = 65_536;
 /// Most bytes that one MULTI queues: what one request may have.
 pub const QUEUED_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Most commands of one MULTI that look at more than keys which they name: a millisecond each, while nobody else runs.
+pub const QUEUED_SURVEYS_MAX: usize = 128;
 
 /// The commands between MULTI and EXEC.
 #[derive(Default)]
@@ -167,6 +169,8 @@ pub struct Transaction {
     pub queue: Vec<(&'static Spec, OwnedArguments)>,
     /// What they take.
     pub bytes: usize,
+    /// How many of them look at more than keys which they name.
+    pub surveys: usize,
     /// One of them was refused: EXEC will run none.
     pub failed: bool,
 }

@@ -47,18 +47,20 @@ impl Taken {
         for (database, names) in self.keys {
             store.touched.put_back(database, names);
         }
+        store.touched.end_taking(false);
     }
 
     /// The batch was written. What stands in it before that its database was emptied has to be read again.
     pub fn finish(self, store: &Store) {
-        if self.emptied_late.is_empty() {
-            return;
+        if !self.emptied_late.is_empty() {
+            store.records.put_back(self.records);
         }
-        store.records.put_back(self.records);
-        let emptied = |(database, _): &(u8, Vec<Key>)| self.emptied_late.contains(database);
-        for (database, names) in self.keys.into_iter().filter(emptied) {
-            store.touched.put_back(database, names);
+        for (database, names) in self.keys {
+            if self.emptied_late.contains(&database) {
+                store.touched.put_back(database, names);
+            }
         }
+        store.touched.end_taking(true);
     }
 }
 
@@ -165,7 +167,7 @@ fn add_records(
     for names in names.chunks(RECORDS_AT_A_TIME) {
         batch.add(|out| {
             let names = names.iter().copied();
-            store.records.for_answers(names, |(home, id), found| {
+            store.records.for_answers(names, |(home, id), found, _| {
                 if let Some(remembered) = found {
                     codec::encode_answer(out, home.0, &home.1, id, remembered);
                 }
@@ -202,9 +204,10 @@ fn remove_records(
     for names in names.chunks(RECORDS_AT_A_TIME) {
         batch.add(|out| {
             let names = names.iter().copied();
-            store.records.for_answers(names, |name, found| {
+            store.records.for_answers(names, |name, found, is_noted| {
                 let is_later = later.answers.contains(name);
-                if found.is_none() || is_later {
+                // One that is noted has changed just now: the next batch has it.
+                if found.is_none() || is_later || is_noted {
                     // The id may be another request's by now, and the answer that was written before has gone with its key.
                     let ((database, key), id) = name.clone();
                     codec::encode_gone(out, &Gone::Answer(database, key, id));

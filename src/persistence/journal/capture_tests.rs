@@ -1,9 +1,12 @@
 //! What is written while keys go on changing.
 
+use super::test_disk::TestDisk;
 use super::test_kept::*;
 use crate::core::entry::Entry;
 use crate::plain::{Data, Plain, Text};
 use crate::store::Remembered;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const SOME: std::ops::Range<u8> = 0..40;
 
@@ -158,4 +161,53 @@ fn an_answer_goes_whose_id_becomes_another_requests_while_keys_are_read() {
     }
     kept.flush().unwrap();
     assert_same(all(&kept.reopened().store), all(&kept.store));
+}
+
+/// Does `f` while the bytes are written that come behind as many writes.
+fn meanwhile_behind(disk: &TestDisk, writes: usize, f: impl FnOnce() + Send + 'static) {
+    let again = disk.clone();
+    disk.meanwhile(move || match writes.checked_sub(1) {
+        Some(left) => meanwhile_behind(&again, left, f),
+        None => f(),
+    });
+}
+
+#[test]
+fn an_answer_that_is_gone_goes_whenever_its_id_becomes_another_requests() {
+    let happened = Arc::new(AtomicBool::new(true));
+    for writes in 0.. {
+        let mut kept = Kept::new();
+        let (id, keeper) = (b"id".as_slice(), Arc::into_inner(kept.keeper).unwrap());
+        // Each record is a write, so that something may happen between any two.
+        kept.keeper = Arc::new(keeper.in_pieces(1));
+        for key in [b"k", b"t"] {
+            kept.spend(key, 1);
+        }
+        kept.store.records.remember(0, b"k", id, remembered());
+        kept.store.records.put(0, 1, ticket(b"t"));
+        kept.flush().unwrap();
+        for key in [b"k", b"t"] {
+            kept.store.remove(0, key, at(0));
+            kept.spend(key, 2);
+        }
+        let (store, tells) = (kept.store.clone(), happened.clone());
+        meanwhile_behind(&kept.disk, writes, move || {
+            let other = Remembered {
+                request: 2,
+                ..remembered()
+            };
+            store.records.remember(0, b"k", b"id", other);
+            tells.store(true, Relaxed);
+        });
+        if !happened.swap(false, Relaxed) {
+            assert!(writes > 5, "{writes}");
+            return;
+        }
+        kept.flush().unwrap();
+        let reopened = kept.reopened().store;
+        let found = reopened.records.answer(0, b"k", id, at(0));
+        assert_eq!(found, None, "behind {writes} writes");
+        kept.flush().unwrap();
+        assert_same(all(&kept.reopened().store), all(&kept.store));
+    }
 }

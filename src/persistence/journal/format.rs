@@ -34,8 +34,8 @@ pub const MARK: [u8; 4] = [0xb7, b'P', b'T', 0x1d];
 pub const HEAD_BYTES: usize = 4 + 4 + 4 * 8 + 1 + 4 + 4;
 
 /// A part is closed once it holds this much: a batch of ten thousand keys is one part, and one that is very large
-/// is not held in memory as a whole.
-pub const PART_BYTES: usize = 4 << 20;
+/// is not held in memory as a whole, of which there may be little left.
+pub const PART_BYTES: usize = 1 << 20;
 
 const FLAG_BASED: u8 = 1;
 const FLAG_LAST: u8 = 1;

@@ -99,19 +99,17 @@ impl Records {
         }
     }
 
-    /// Calls `f` with what is remembered for each id of a key, `None` if nothing is.
+    /// Calls `f` with what is remembered for each id of a key, `None` if nothing is, and whether that is noted as changed.
     pub fn for_answers<'a>(
         &self,
         names: impl IntoIterator<Item = &'a AnswerName>,
-        mut f: impl FnMut(&AnswerName, Option<&Remembered>),
+        mut f: impl FnMut(&AnswerName, Option<&Remembered>, bool),
     ) {
         let tables = self.0.lock();
         for name in names {
-            let answers = tables.answers.get(&name.0);
-            f(
-                name,
-                answers.and_then(|of_key| Some(&of_key.get(&name.1)?.1)),
-            );
+            let of_key = tables.answers.get(&name.0);
+            let remembered = of_key.and_then(|of_key| Some(&of_key.get(&name.1)?.1));
+            f(name, remembered, tables.touched.answers.contains(name));
         }
     }
 
