@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 
+use crate::cluster::Announced;
 use crate::core::units::Span;
 use crate::password::Password;
 use crate::settings::{self, Fsync, Initial, Journaling, LogLevel};
@@ -76,6 +77,11 @@ pub struct Config {
     /// Connections that may wait to be accepted; the kernel may hold fewer (net.core.somaxconn)
     #[arg(long, env = "TOLLGATE_TCP_BACKLOG", value_name = "N", default_value_t = 511, value_parser = range(1, 65_535), help_heading = "Network")]
     pub tcp_backlog: u64,
+
+    /// Answer as a Redis cluster of one node, which clients reach at this address. Without a port it is the one that a
+    /// client came to. Calls on keys in different slots are refused then, as are databases other than 0
+    #[arg(long, env = "TOLLGATE_CLUSTER_ANNOUNCE", value_name = "HOST[:PORT]", value_parser = Announced::parse, help_heading = "Network")]
+    pub cluster_announce: Option<Announced>,
 
     /// Bytes of replies one connection may have waiting before it must read them (units: kb, mb, gb)
     #[arg(long, env = "TOLLGATE_CLIENT_OUTPUT_LIMIT", value_name = "BYTES", default_value = "1mb", value_parser = output_limit, help_heading = "Network")]
@@ -279,6 +285,7 @@ impl Config {
             metrics_bind: listening.metrics,
             metrics_key_prefixes: self.metrics.prefixes()?,
             ui_actions: self.metrics.ui_actions,
+            cluster: self.cluster_announce.clone(),
             requirepass: self.password()?,
             aclfile: absolute(self.aclfile.as_deref()),
             open_channels: self.acl_pubsub_default,

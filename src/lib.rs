@@ -5,6 +5,7 @@ pub mod base64;
 pub mod client;
 pub mod clients;
 pub mod clock;
+pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod core;

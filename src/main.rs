@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use tollgate::arguments::{self, Command, Parsed};
 use tollgate::client::{bench, cli, demo, ping, top};
+use tollgate::config::LogFormat;
 use tollgate::memory::Counting;
 use tollgate::server;
 
@@ -40,7 +41,18 @@ fn main() -> ExitCode {
             if password_is_visible {
                 hide_password(arguments::password_text(&arguments.config.requirepass));
             }
-            server::run(&arguments.config).map(|()| true)
+            let ended = server::run(&arguments.config);
+            match ended {
+                // Who reads the log as objects gets this line as one too.
+                Err(reason)
+                    if arguments.config.log_format == LogFormat::Json
+                        && tracing::enabled!(tracing::Level::ERROR) =>
+                {
+                    tracing::error!(reason, "it ends");
+                    return ExitCode::FAILURE;
+                }
+                ended => ended.map(|()| true),
+            }
         }
         Some(Command::Ping(arguments)) => ping::run(arguments).map(|()| {
             say("PONG\n");

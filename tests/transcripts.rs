@@ -16,7 +16,7 @@
 //! first: `!done` or `!fail TEXT` ends it, and `!answer` ends `(waits for Answer)` with the answer that others have
 //! given, or shows `(still waits)`. What is sent meanwhile is read behind it. `@2` goes on with the second connection. Messages that others have sent to a
 //! connection stand behind the replies to its next step; the step `!messages` only shows them.
-//! Behind the name in parentheses: `password=...`, `aclfile=...`, `clock=system`, and `only=2` for RESP2 alone.
+//! Behind the name in parentheses: `password=...`, `aclfile=...`, `clock=system`, `cluster=HOST`, and `only=2` for RESP2 alone.
 //!
 //! `UPDATE_TRANSCRIPTS=1` writes the replies that came; read what has changed before you commit it.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::{env, fs, path::Path};
 use tollgate::clients::Client;
 use tollgate::clock::Clock;
+use tollgate::cluster::Announced;
 use tollgate::command::connection::Pending;
 use tollgate::core::units::Timestamp;
 use tollgate::engine::Engine;
@@ -84,6 +85,10 @@ impl Server {
         let settings = Settings::new(Initial {
             requirepass: Password::new(password.as_bytes()).unwrap(),
             aclfile: case.options.get("aclfile").cloned().unwrap_or_default(),
+            cluster: case
+                .options
+                .get("cluster")
+                .map(|host| Announced::parse(host).unwrap()),
             ..Initial::default()
         });
         Self {
@@ -141,6 +146,7 @@ impl Server {
             Flow::Read
         } else if first == "!answer" {
             let peer = self.peer();
+            assert!(peer.waits, "!answer where nobody waits: {}", step.text[0]);
             let Some(answer) = peer.client.take_answer() else {
                 return vec!["(still waits)".to_owned()];
             };

@@ -300,9 +300,10 @@ fn holds_secret(words: &[Vec<u8>]) -> bool {
     is_one_of(words.first(), &["AUTH"])
         || is_one_of(words.first(), &["HELLO"]) && words.len() > 2
         || is_one_of(words.first(), &["ACL"]) && is_one_of(words.get(1), &["SETUSER"])
-        || words
-            .iter()
-            .any(|word| word.eq_ignore_ascii_case(b"requirepass"))
+        || words.iter().any(|word| {
+            let secret = ["requirepass", "masterauth", "tls-key-file-pass"];
+            is_one_of(Some(word), &secret)
+        })
 }
 
 #[cfg(test)]
@@ -330,6 +331,7 @@ mod tests {
             "auth x",
             "HELLO 3 AUTH default x",
             "config set requirepass x",
+            "config set masterauth x",
             "acl setuser a >x",
         ] {
             assert!(holds_secret(&words(secret)), "{secret}");

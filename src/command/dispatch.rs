@@ -6,6 +6,7 @@ use super::context::{Context, Shared};
 use super::error::Error;
 use super::observe;
 use super::room::{self, Request, Room};
+use super::server::cluster;
 use super::spec::{Flags, Spec};
 use super::table;
 use crate::core::units::Timestamp;
@@ -102,6 +103,7 @@ fn admit(
         return Err(Error::NoAuth);
     }
     acl::check::check(shared, connection, spec, arguments)?;
+    cluster::check_slots(&shared.settings, [(spec, arguments)])?;
     if connection.is_listening() && !spec.flags.has(Flags::WHILE_SUBSCRIBED) {
         return Err(Error::redis(format!(
             "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",

@@ -10,6 +10,7 @@ use super::error::Error;
 use super::observe;
 use super::pubsub::write_messages;
 use super::room::{Request, Room};
+use super::server::cluster;
 use super::spec::{Argument, Arity, Flags, Group, KeyUse, Keys, Spec, Uses};
 use crate::protocol::{Arguments, Reply};
 use std::sync::atomic::Ordering::Relaxed;
@@ -108,6 +109,9 @@ fn exec(context: &mut Context<'_>, _: Arguments<'_>) -> Result<(), Error> {
             "EXECABORT Transaction discarded because of previous errors.".into(),
         ));
     }
+    let queued = transaction.queue.iter();
+    let queued = queued.map(|(spec, arguments)| (*spec, arguments.as_arguments()));
+    cluster::check_slots(&context.shared.settings, queued)?;
     if broken {
         context.reply.null_array();
         return Ok(());

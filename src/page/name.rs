@@ -1,9 +1,10 @@
 //! Names of keys, which may be any bytes, on a page of text.
 
-/// A name as it is shown: as it is if it is a text without control characters, else escaped.
+/// A name as it is shown: as it is if it is a text that can be seen, else escaped. No two names are shown alike: one
+/// that could be taken for an escaped one is escaped too.
 pub fn shown(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
-        Ok(text) if !text.chars().any(is_invisible) => text.to_owned(),
+        Ok(text) if !text.contains('\\') && !text.chars().any(is_invisible) => text.to_owned(),
         _ => name.escape_ascii().to_string(),
     }
 }
@@ -79,5 +80,6 @@ mod tests {
         assert_eq!(shown("caf\u{e9} <b>".as_bytes()), "caf\u{e9} <b>");
         assert_eq!(shown(b"a\nb\xff"), r"a\nb\xff");
         assert_eq!(shown("a\u{202e}b".as_bytes()), r"a\xe2\x80\xaeb");
+        assert_eq!(shown(br"a\nb"), r"a\\nb");
     }
 }

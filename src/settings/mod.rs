@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use parking_lot::{Mutex, RwLock};
 
+use crate::cluster::Announced;
 use crate::core::units::{DAY, Span};
 use crate::password::Password;
 
@@ -66,6 +67,8 @@ pub struct Initial {
     pub metrics_key_prefixes: Vec<String>,
     /// The page may pause, resume and reset keys.
     pub ui_actions: bool,
+    /// The server is a cluster of one, which is found here.
+    pub cluster: Option<Announced>,
     /// Password of the default user.
     pub requirepass: Password,
     /// The file of users; empty for none.
@@ -126,6 +129,7 @@ impl Default for Initial {
             metrics_bind: "no".to_owned(),
             metrics_key_prefixes: Vec::new(),
             ui_actions: false,
+            cluster: None,
             requirepass: Password::default(),
             aclfile: String::new(),
             open_channels: false,
@@ -245,6 +249,28 @@ impl Settings {
     /// True if the page may pause, resume and reset keys.
     pub fn ui_actions(&self) -> bool {
         self.fixed.ui_actions
+    }
+
+    /// Where the cluster of one is found that the server is; `None` if it is no cluster.
+    #[inline]
+    pub fn cluster(&self) -> Option<&Announced> {
+        self.fixed.cluster.as_ref()
+    }
+
+    /// What it is, in Redis's word.
+    pub fn mode(&self) -> &'static str {
+        match self.cluster() {
+            Some(_) => "cluster",
+            None => "standalone",
+        }
+    }
+
+    /// A port that is listened on: that without TLS, if there is one; 0 if there is none at all.
+    pub fn any_port(&self) -> u16 {
+        match self.fixed.port {
+            0 => self.fixed.tls_port,
+            port => port,
+        }
     }
 
     /// Databases for `SELECT`, 1 to 16.

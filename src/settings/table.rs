@@ -92,6 +92,16 @@ pub(super) const ROWS: &[Row] = &[
         }),
     },
     Row {
+        name: "cluster-announce",
+        get: |s| text(s.cluster().map_or_else(String::new, ToString::to_string)),
+        parse: None,
+    },
+    Row {
+        name: "cluster-enabled",
+        get: |s| text(yes_or_no(s.cluster().is_some())),
+        parse: None,
+    },
+    Row {
         name: "databases",
         get: |s| text(s.fixed.databases),
         parse: None,

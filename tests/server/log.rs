@@ -101,6 +101,33 @@ fn for_machines_each_line_is_an_object() {
 }
 
 #[test]
+fn for_machines_the_reason_of_a_failed_start_is_an_object_too() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::start(directory.path(), &[]);
+    let taken = server.port.to_string();
+    for (level, begin) in [("notice", "{\"timestamp\":\""), ("nothing", "tollgate: ")] {
+        let flags = [
+            "--port",
+            &taken,
+            "--metrics-bind",
+            "no",
+            "--log-format",
+            "json",
+            "--loglevel",
+            level,
+        ];
+        let ended = tollgate(&flags).output().expect("runs");
+        assert_eq!(ended.status.code(), Some(1));
+        let said = String::from_utf8(ended.stderr).expect("text");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(
+            said.starts_with(begin) && said.contains("Address already in use"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn a_pause_and_a_resume_are_a_line_each_and_calls_are_none() {
     let lines = lines_of(&[], |server| {
         let mut wire = server.connect();

@@ -191,6 +191,13 @@ fn sync(world: &Mutex<World>, is_dead: impl Fn() -> bool) {
     }
 }
 
+/// Who has his turn at the disk knows the disk: neither would ever go.
+impl Drop for History {
+    fn drop(&mut self) {
+        self.disk.set_hook(None);
+    }
+}
+
 impl History {
     fn new(seed: u64, sabotage: Sabotage, trace: Trace) -> Self {
         let mut numbers = Numbers::new(seed);

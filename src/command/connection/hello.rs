@@ -96,6 +96,7 @@ fn protocol(text: &[u8]) -> Result<Protocol, Error> {
 fn write(context: &mut Context<'_>) {
     let version = i64::from(context.reply.protocol().version());
     let id = context.connection.client.id as i64;
+    let mode = context.shared.settings.mode();
     let reply = &mut context.reply;
     let pairs: [(&str, &str); 2] = [("server", "redis"), ("version", REDIS_VERSION)];
     reply.map(7);
@@ -107,7 +108,7 @@ fn write(context: &mut Context<'_>) {
         reply.bulk(name.as_bytes());
         reply.integer(value);
     }
-    for (name, value) in [("mode", "standalone"), ("role", "master")] {
+    for (name, value) in [("mode", mode), ("role", "master")] {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
     }

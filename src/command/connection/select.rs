@@ -17,6 +17,9 @@ pub const SPEC: Spec = Spec {
 
 fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<(), Error> {
     let index = number::required(arguments.get(1).unwrap_or_default())?;
+    if index != 0 && context.shared.settings.cluster().is_some() {
+        return Err(Error::redis("ERR SELECT is not allowed in cluster mode"));
+    }
     let most = context.shared.settings.databases();
     let index = u8::try_from(index)
         .ok()

@@ -37,6 +37,15 @@ const GET: Spec = Spec {
     ..Spec::new("CONFIG|GET", Group::Server, Arity::at_least(3), get)
 };
 
+/// What Redis keeps secret: of most there is no such setting here, but who sends them takes the server for Redis.
+const SECRET: [&[u8]; 5] = [
+    b"requirepass",
+    b"masterauth",
+    b"masteruser",
+    b"tls-key-file-pass",
+    b"tls-client-key-file-pass",
+];
+
 const SET: Spec = Spec {
     summary: "Change settings: all that are named, or none if one is refused",
     arguments: &[Argument::new(
@@ -48,7 +57,11 @@ const SET: Spec = Spec {
     flags: FLAGS,
     secret: |arguments, at| {
         let name = at.checked_sub(1).and_then(|before| arguments.get(before));
-        name.is_some_and(|name| name.eq_ignore_ascii_case(b"requirepass"))
+        name.is_some_and(|name| {
+            SECRET
+                .iter()
+                .any(|secret| name.eq_ignore_ascii_case(secret))
+        })
     },
     ..Spec::new("CONFIG|SET", Group::Server, Arity::at_least(4), set)
 };

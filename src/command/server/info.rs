@@ -112,7 +112,7 @@ fn server(lines: &mut Lines, context: &Context<'_>) {
     let up_s = now.since(shared.started_at) / SECOND;
     lines.line("redis_version", REDIS_VERSION);
     lines.line("tollgate_version", VERSION);
-    lines.line("redis_mode", "standalone");
+    lines.line("redis_mode", shared.settings.mode());
     lines.line("os", process::system());
     lines.line("arch_bits", usize::BITS);
     lines.line("process_id", std::process::id());
@@ -244,8 +244,9 @@ fn cpu(lines: &mut Lines, _: &Context<'_>) {
     }
 }
 
-fn cluster(lines: &mut Lines, _: &Context<'_>) {
-    lines.line("cluster_enabled", 0);
+fn cluster(lines: &mut Lines, context: &Context<'_>) {
+    let enabled = context.shared.settings.cluster().is_some();
+    lines.line("cluster_enabled", u8::from(enabled));
 }
 
 fn keyspace(lines: &mut Lines, context: &Context<'_>) {

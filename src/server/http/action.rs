@@ -38,13 +38,19 @@ pub(super) fn is_of_own_page(headers: &HeaderMap) -> bool {
     text(OWN) == Some("1") && same_site && same_origin
 }
 
-/// Reads what is to be done. The error says what is wrong with it.
+/// Reads what is to be done.
+///
+/// # Errors
+/// A line that says what is wrong with it.
 pub(super) async fn read(request: Request<Incoming>) -> Result<Action, &'static str> {
     let body = Limited::new(request.into_body(), BYTES_MAX).collect();
-    let body = timeout(TIME, body).await.map_err(|_| "too slow")?;
-    let body = body.map_err(|_| "more than 4 KiB, or broken off")?;
-    let json: Value = serde_json::from_slice(&body.to_bytes()).map_err(|_| "no JSON")?;
-    parse(&json).ok_or("do (pause, resume or reset), db (0 to 15), key and, to pause, for")
+    let body = timeout(TIME, body)
+        .await
+        .map_err(|_| "the request took longer than 5 s to arrive")?;
+    let body = body.map_err(|_| "the request has more than 4 KiB, or was broken off")?;
+    let json: Value =
+        serde_json::from_slice(&body.to_bytes()).map_err(|_| "the request is no JSON")?;
+    parse(&json).ok_or("it takes do (pause, resume or reset), db (0 to 15), key and, to pause, for")
 }
 
 fn parse(json: &Value) -> Option<Action> {

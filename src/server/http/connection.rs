@@ -9,6 +9,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, sink};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
@@ -30,6 +31,9 @@ const BUFFER_BYTES: usize = 16 * 1024;
 const LIFE: Duration = Duration::from_secs(300);
 /// And how much longer for the answer that is under way then.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// How long one that is turned away may take to send its request and go.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
 /// What a peer gets for whom there is no place.
 const BUSY: &[u8] =
@@ -65,7 +69,11 @@ pub(super) async fn serve(site: Arc<Site>, stream: TcpStream, peer: SocketAddr) 
 }
 
 /// Turns a peer away for whom there is no place.
-pub(super) fn refuse(stream: &TcpStream) {
+pub(super) async fn refuse(mut stream: TcpStream) {
     // A socket that is new has room for it, and who does not get it sees the connection close.
     let _ = stream.try_write(BUSY);
+    let _ = stream.shutdown().await;
+    // With its request unread the connection would be reset, and the answer lost on its way.
+    let mut request = stream.take(HEAD_BYTES_MAX as u64);
+    let _ = timeout(REFUSAL_TIME, copy(&mut request, &mut sink())).await;
 }

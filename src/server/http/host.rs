@@ -9,13 +9,20 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// True if a `Host` is an address, this machine's own name for itself, or `own`.
 pub(super) fn is_ours(host: &str, own: Option<&str>) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => {
-            let address = rest.split(']').next().unwrap_or_default();
-            return address.parse::<Ipv6Addr>().is_ok();
-        }
-        None => host.split(':').next().unwrap_or_default(),
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or_default(),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
+    let port_is_one = match port.strip_prefix(':') {
+        Some(digits) => digits.bytes().all(|digit| digit.is_ascii_digit()),
+        None => port.is_empty(),
+    };
+    if !port_is_one {
+        return false;
+    }
+    if host.starts_with('[') {
+        return name.parse::<Ipv6Addr>().is_ok();
+    }
     let name = name.strip_suffix('.').unwrap_or(name);
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     let below_localhost = name
@@ -38,6 +45,7 @@ mod tests {
             "localhost",
             "LocalHost.:9121",
             "a.localhost:1",
+            "localhost:",
             "tollgate:9121",
         ] {
             assert!(is_ours(ours, Some("tollgate")), "{ours}");
@@ -51,6 +59,11 @@ mod tests {
             "127.0.0.1.evil.example",
             "notlocalhost",
             "[evil]:1",
+            "[::1",
+            "[::1]evil.example",
+            "[::1].evil.example:9121",
+            "localhost:80@evil.example",
+            "127.0.0.1:9121.evil.example",
             "tollgate.evil.example",
             "0x7f000001",
         ] {

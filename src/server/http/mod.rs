@@ -25,7 +25,7 @@ use crate::page::Past;
 
 pub(super) use port::HttpPort;
 
-/// Connections at a time: a few collectors and a few people. Those beyond are closed.
+/// Connections at a time: a few collectors and a few people. Those beyond are turned away.
 pub(super) const CONNECTIONS_MAX: usize = 32;
 
 /// What is served, once there is something to serve.

@@ -19,6 +19,8 @@ use crate::config::MetricsBind;
 const FLAG: &str = "--metrics-bind";
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 16;
+/// Connections that are being turned away.
+const REFUSALS_MAX: usize = 8;
 /// Rest after a failed accept, usually for want of a descriptor: the peer stays at the head of the queue.
 const REST: Duration = Duration::from_millis(100);
 
@@ -102,9 +104,11 @@ impl HttpPort {
             runtime.block_on(async move {
                 let mut doors = JoinSet::new();
                 doors.spawn(events::look(shown.clone(), looks));
-                let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+                let places = |count| Arc::new(Semaphore::new(count));
+                let (room, threshold) = (places(CONNECTIONS_MAX), places(REFUSALS_MAX));
                 for listener in self.listeners {
-                    doors.spawn(accept(shown.clone(), room.clone(), listener));
+                    let (room, threshold) = (room.clone(), threshold.clone());
+                    doors.spawn(accept(shown.clone(), room, threshold, listener));
                 }
                 // Told, or nobody is left who could tell.
                 let _ = stopped.await;
@@ -113,7 +117,7 @@ impl HttpPort {
         let running = Some((stop, joined));
         Ok(HttpThread {
             site,
-            connections_max: CONNECTIONS_MAX as u64,
+            connections_max: (CONNECTIONS_MAX + REFUSALS_MAX) as u64,
             running,
         })
     }
@@ -123,7 +127,7 @@ impl HttpPort {
 pub(in super::super) struct HttpThread {
     /// What it serves.
     pub(in super::super) site: Arc<Site>,
-    /// Connections at a time.
+    /// Connections at a time, those that are turned away included.
     pub(in super::super) connections_max: u64,
     running: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
@@ -138,7 +142,12 @@ impl Drop for HttpThread {
 }
 
 /// Accepts connections for ever.
-async fn accept(site: Arc<Site>, room: Arc<Semaphore>, listener: StdListener) {
+async fn accept(
+    site: Arc<Site>,
+    room: Arc<Semaphore>,
+    threshold: Arc<Semaphore>,
+    listener: StdListener,
+) {
     let listener = match TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "metrics are not served"),
@@ -156,7 +165,15 @@ async fn accept(site: Arc<Site>, room: Arc<Semaphore>, listener: StdListener) {
                     drop(place);
                 });
             }
-            Err(_) => connection::refuse(&stream),
+            // With no place here either it is closed without a word.
+            Err(_) => {
+                if let Ok(place) = threshold.clone().try_acquire_owned() {
+                    tokio::spawn(async move {
+                        connection::refuse(stream).await;
+                        drop(place);
+                    });
+                }
+            }
         }
     }
 }

@@ -161,10 +161,7 @@ async fn act(started: &Started, visitor: &Mutex<Visitor>, request: Request<Incom
     }
     let action = match action::read(request).await {
         Ok(action) => action,
-        Err(takes) => {
-            let error = format!("it takes {takes}");
-            return refuse(StatusCode::BAD_REQUEST, &error);
-        }
+        Err(error) => return refuse(StatusCode::BAD_REQUEST, error),
     };
     let words: Vec<&[u8]> = action.words.iter().map(Vec::as_slice).collect();
     let mut visitor = visitor.lock().await;

@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -110,6 +111,11 @@ impl Visitor {
     /// Logs in with these credentials.
     async fn log_in(&mut self, started: &Started, authorization: &[u8]) -> Result<(), Refused> {
         let (user, password) = basic(authorization).ok_or(Refused::Unknown)?;
+        // Ended by somebody, or its user is no more: it comes anew, as over the wire it would have to.
+        self.open = self
+            .open
+            .take()
+            .filter(|open| !open.registered.client.is_killed());
         let open = self.open(started);
         if open.credentials.as_deref() != Some(authorization) {
             open.credentials = None;
@@ -145,12 +151,15 @@ impl Visitor {
         words: &[&[u8]],
     ) -> Result<Vec<u8>, Refused> {
         let open = self.open(started);
-        let number = database.to_string();
-        let selected = open.call(started, &[b"SELECT", number.as_bytes()]).await?;
-        match &selected[..] {
-            b"+OK\r\n" => open.call(started, words).await,
-            _ => Ok(selected),
+        // Who may not SELECT may act in the database that it is in, as over the wire.
+        if open.registered.client.database.load(Relaxed) != database {
+            let number = database.to_string();
+            let selected = open.call(started, &[b"SELECT", number.as_bytes()]).await?;
+            if selected != b"+OK\r\n" {
+                return Ok(selected);
+            }
         }
+        open.call(started, words).await
     }
 }
 

@@ -11,6 +11,7 @@ export const port = Number(env.SUITE_PORT);
 export const passwordPort = Number(env.SUITE_PASSWORD_PORT);
 export const password = env.SUITE_PASSWORD;
 export const restartPort = Number(env.SUITE_RESTART_PORT);
+export const clusterPort = Number(env.SUITE_CLUSTER_PORT);
 export const proxyPort = Number(env.SUITE_PROXY_PORT);
 const notYet = env.SUITE_NOT_YET.split(' ');
 const table = JSON.parse(readFileSync(new URL('../cases.json', import.meta.url)));

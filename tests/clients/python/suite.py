@@ -9,6 +9,7 @@ PORT = int(os.environ["SUITE_PORT"])
 PASSWORD_PORT = int(os.environ["SUITE_PASSWORD_PORT"])
 PASSWORD = os.environ["SUITE_PASSWORD"]
 RESTART_PORT = int(os.environ["SUITE_RESTART_PORT"])
+CLUSTER_PORT = int(os.environ["SUITE_CLUSTER_PORT"])
 PROXY_PORT = int(os.environ["SUITE_PROXY_PORT"])
 NOT_YET = os.environ["SUITE_NOT_YET"].split()
 RESTART = ["bash", "-c", os.environ["SUITE_RESTART"]]
