@@ -85,6 +85,13 @@ impl Clock {
         }
     }
 
+    /// Puts the manual clock at `at`, back as well: for a host that keeps the time, and learns that it was another's.
+    pub fn put(&self, at: Timestamp) {
+        if let Self::Manual(now) = self {
+            *now.lock() = at;
+        }
+    }
+
     /// True if the clock only moves when told to.
     pub const fn is_manual(&self) -> bool {
         matches!(self, Self::Manual(_))

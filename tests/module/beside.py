@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""A server with the module beside the stand-alone server: the same calls, the same replies to the byte.
+
+    beside.py SERVER PRIMARY REPLICA CALLS SEED...     ports; all clocks are moved by hand
+
+Random calls of every command that the module has, in RESP2 and RESP3, plain and inside MULTI. Now and then
+the server with the module is loaded anew from its snapshot or its append-only file, and its replica must hold the same.
+"""
+import pathlib
+import random
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "differential"))
+from resp import Connection, show_command, show_reply  # noqa: E402
+
+KEYS = [f"{{k}}{i}" for i in range(10)]
+SPANS = ["1ms", "50ms", "1s", "7s", "60s"]
+ADVANCES = [1, 999, 10**6, 12_500_000, 333_333_333, 10**9, 7 * 10**9, 61 * 10**9, 3600 * 10**9]
+NOTHING = ("-", None)
+
+
+class Calls:
+    """Calls that make sense, most of them; what earlier ones were answered is named again."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.tickets, self.leases = [(KEYS[0], 1)], [(KEYS[0], 1)]
+        # A key keeps to limits of one kind, which change under it.
+        self.kinds = {key: rng.choice(["bucket", "bucket", "bucket", "gcra", "pace", "window", "sliding", "log"]) for key in KEYS}
+
+    def limit(self, key):
+        rng, kind = self.rng, self.kinds[key]
+        if rng.random() < 0.02:
+            kind = rng.choice(["bucket", "window", "log"])
+        if kind == "bucket":
+            return [rng.choice(["1", "5", "80"]), rng.choice(["80", "1", "0.5", "7/2s", "999999/h"])]
+        if kind == "gcra":
+            return ["GCRA", rng.choice(["0", "4"]), rng.choice(["1", "30"]), rng.choice(["1s", "60s"])]
+        if kind == "pace":
+            return ["PACE", rng.choice(["5", "1"])]
+        return [kind.upper(), rng.choice(["1", "5"]), rng.choice(["2s", "500ms"])] + (
+            ["ALIGN"] if kind == "window" and rng.random() < 0.3 else [])
+
+    def rules(self, key, most=3):
+        rng, words = self.rng, []
+        for nth, name in enumerate([key] + rng.sample([k for k in KEYS if k != key], rng.choice([0, 0, 0, 1, most - 1]))):
+            words += (["AND"] if nth else []) + [name] + self.limit(name)
+            words += ["COST", rng.choice(["1", "2", "6"])] if rng.random() < 0.3 else []
+        return words
+
+    def options(self, *names):
+        rng, words = self.rng, []
+        if "LEASES" in names and rng.random() < 0.15:
+            words += ["LEASES", rng.choice(["1", "3"]), rng.choice(SPANS)]
+        if "TICKET" in names and rng.random() < 0.4:
+            words += ["TICKET"] + ([rng.choice(SPANS)] if rng.random() < 0.5 else [])
+        if "ID" in names and rng.random() < 0.3:
+            words += ["ID", f"id{rng.randrange(6)}"]
+        words += [name for name in ("INFO", "SHADOW") if name in names and rng.random() < 0.2]
+        return words
+
+    def next(self):
+        rng, key = self.rng, self.rng.choice(KEYS)
+        ticket_key, ticket = rng.choice(self.tickets[-20:])
+        lease_key, lease = rng.choice(self.leases[-10:])
+        return rng.choices(
+            [
+                lambda: ["RL.RESERVE"] + self.reserve(key) + self.options("LEASES", "TICKET", "ID", "INFO"),
+                lambda: ["RL.TAKE"] + self.rules(key) + self.options("LEASES", "TICKET", "ID", "INFO", "SHADOW"),
+                lambda: ["RL.PEEK"] + self.rules(key) + self.options("INFO"),
+                lambda: ["RL.CHARGE", key] + self.limit(key) + [rng.choice(["1", "9"])],
+                lambda: ["RL.REFUND", key, rng.choice(["1", "3"])],
+                lambda: ["RL.USAGE", key],
+                lambda: ["RL.PAUSE", key, rng.choice(SPANS)] + rng.choice([[], [], ["KEEP"], ["FORCE"], ["SLOW", "0.5", "10s"]]),
+                lambda: ["RL.RESUME", key],
+                lambda: ["RL.CONFIRM", ticket_key, str(ticket)],
+                lambda: ["RL.CANCEL", ticket_key, str(ticket)],
+                lambda: ["RL.SETTLE", ticket_key, str(ticket), rng.choice(["0", "1", "4"])],
+                lambda: ["RL.LEASE", key, rng.choice(["1", "2"]), rng.choice(SPANS)] + (["OWNER", "me"] if rng.random() < 0.3 else []) + self.options("ID"),
+                lambda: ["RL.RENEW", lease_key, str(lease), rng.choice(SPANS)],
+                lambda: ["RL.RELEASE", lease_key, str(lease)],
+                lambda: ["RL.LEASES", key],
+                lambda: [rng.choice(["CL.THROTTLE", "RL.THROTTLE", "THROTTLE"]), key, "4", "30", "60"],
+                lambda: ["GCRA", key, "4", "30", "60"],
+                lambda: [rng.choice(["DEL", "UNLINK"]), key],
+                lambda: [rng.choice(["RL.TAKE", "RL.RESERVE", "RL.LEASE"]), key, rng.choice(["0", "x", "5"])],
+            ],
+            [14, 14, 4, 3, 2, 3, 3, 2, 4, 5, 4, 5, 2, 3, 2, 3, 2, 1, 1],
+        )[0]()
+
+    def reserve(self, key):
+        rules = self.rules(key)
+        first = rules.index("AND") if "AND" in rules else len(rules)
+        wait = self.rng.choice(["0", "100", "30000"])
+        # The wait stands behind the first rule's limit, before its options.
+        cost = rules.index("COST") if "COST" in rules[:first] else first
+        return rules[:cost] + [wait] + rules[cost:]
+
+    def learn(self, words, reply):
+        """Numbers of an answer, to be named again. Not every number is a ticket; a wrong one is a good question too."""
+        if "TICKET" in words or "LEASES" in words or words[0] == "RL.LEASE":
+            for number in numbers(reply):
+                if number > 10**12:
+                    (self.leases if words[0] == "RL.LEASE" else self.tickets).append((words[1], number))
+
+
+def numbers(reply):
+    kind, value = reply
+    if kind == ":":
+        yield value
+    elif kind == "*":
+        for one in value or []:
+            yield from numbers(one)
+    elif kind == "%":
+        for _, one in value:
+            yield from numbers(one)
+
+
+def send(connection, way, words):
+    """One call, one of three ways."""
+    words = [word.encode() for word in words]
+    if way == "multi":
+        connection.call(b"MULTI")
+        if connection.call(*words)[0] == "-":
+            connection.call(b"DISCARD")
+            return NOTHING
+        kind, replies = connection.call(b"EXEC")
+        return replies[0] if kind == "*" else (kind, replies)
+    return connection.call(*words)
+
+
+class Pair:
+    def __init__(self, ports, protocol):
+        self.server, self.primary, self.replica = (Connection(port, protocol) for port in ports)
+
+    def advance(self, ns):
+        self.server.call(b"DEBUG", b"CLOCK", b"ADVANCE", b"%dns" % ns)
+        self.primary.call(b"RL.CLOCK", b"ADVANCE", b"%dns" % ns)
+
+    def synchronize(self):
+        now = self.server.call(b"DEBUG", b"CLOCK", b"NOW")[1]
+        own = self.primary.call(b"RL.CLOCK", b"NOW")[1]
+        if own < now:
+            self.primary.call(b"RL.CLOCK", b"ADVANCE", b"%dns" % (now - own))
+        elif own > now:
+            self.server.call(b"DEBUG", b"CLOCK", b"ADVANCE", b"%dns" % (own - now))
+
+
+def check_replica(pair):
+    """Waits until the replica has all, and compares what the two hold."""
+    pair.primary.call(b"WAIT", b"1", b"10000")
+    digests = [connection.call(b"DEBUG", b"DIGEST") for connection in (pair.primary, pair.replica)]
+    return None if digests[0] == digests[1] else f"the replica holds something else: {digests}"
+
+
+def reload(pair, rng):
+    how = rng.choice([[b"DEBUG", b"RELOAD"], [b"DEBUG", b"LOADAOF"]])
+    before = pair.primary.call(b"DEBUG", b"DIGEST")
+    answer = pair.primary.call(*how)
+    after = pair.primary.call(b"DEBUG", b"DIGEST")
+    if answer[0] != "+" or before != after:
+        return f"{show_command(how)}: {answer}, {before} became {after}"
+    return None
+
+
+def history(ports, calls, seed):
+    rng = random.Random(seed)
+    pair = Pair(ports, protocol=rng.choice([2, 3]))
+    pair.server.call(b"FLUSHALL")
+    pair.primary.call(b"FLUSHALL")
+    pair.synchronize()
+    source, told = Calls(rng), []
+    for step in range(calls):
+        if rng.random() < 0.2:
+            ns = rng.choice(ADVANCES)
+            told.append(f"advance {ns}")
+            pair.advance(ns)
+            continue
+        if rng.random() < 0.003:
+            wrong = check_replica(pair) or reload(pair, rng)
+            if wrong:
+                return step, wrong, told
+            continue
+        words = source.next()
+        way = rng.choice(["plain", "plain", "multi"])
+        got = [send(connection, way, words) for connection in (pair.server, pair.primary)]
+        told.append(f"{way} {' '.join(words)} -> {show_reply(got[0])}")
+        if got[0] != got[1]:
+            return step, f"{way} {' '.join(words)}\n    server {show_reply(got[0])}\n    module {show_reply(got[1])}", told
+        source.learn(words, got[0])
+    wrong = check_replica(pair) or reload(pair, rng)
+    return calls, wrong, told
+
+
+def main():
+    ports, calls = tuple(map(int, sys.argv[1:4])), int(sys.argv[4])
+    passed = failed = 0
+    for seed in map(int, sys.argv[5:]):
+        step, wrong, told = history(ports, calls, seed)
+        print(f"beside the stand-alone server, seed {seed}: {step} steps" + (f", then\n    {wrong}" if wrong else ""))
+        if wrong:
+            print("    before that:\n        " + "\n        ".join(told[-15:]))
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
