@@ -11,12 +11,13 @@ use tollgate::command::spec::{Flags, Spec};
 use tollgate::command::table;
 use tollgate::core::units::Timestamp;
 use tollgate::protocol::{OwnedArguments, Protocol};
+use tollgate::store::Key;
 
 type Ctx = *mut raw::RedisModuleCtx;
 type Name = *mut raw::RedisModuleString;
 
 /// What sets a key as it was somewhere else: how changes travel to replicas and into the append-only file.
-pub const STATE: &CStr = c"RL.STATE";
+pub const STATE: &CStr = c"rl.state";
 /// Keys that live longer than this, in milliseconds, are told to stay: the server adds it to its own time.
 const TTL_MS_MAX: i64 = 100 * 365 * 86_400 * 1_000;
 
@@ -99,6 +100,18 @@ impl Opened {
             key: raw::open_key(ctx, name, mode),
             ctx,
             name,
+        }
+    }
+
+    /// Its name, which outlives it.
+    fn text<'a>(&self) -> &'a [u8] {
+        RedisString::string_as_slice(self.name)
+    }
+
+    fn place<'a>(&self) -> Place<'a> {
+        Place {
+            name: self.text(),
+            holds: self.holds(),
         }
     }
 
@@ -224,21 +237,37 @@ impl Drop for Opened {
     }
 }
 
-/// The places of a request's keys, each key once.
-fn places(spec: &Spec, arguments: &OwnedArguments) -> Vec<usize> {
-    let arguments = arguments.as_arguments();
-    let mut places = spec.keys.positions(arguments);
-    let mut at = 0;
-    while at < places.len() {
-        let again = places[..at]
+/// The keys of a request, each once.
+fn distinct(spec: &Spec, names: &[Name], request: Words<'_>) -> Vec<Name> {
+    let words = request.of_request;
+    let places = spec.keys.positions(words);
+    let first = |nth: usize| {
+        !places[..nth]
             .iter()
-            .any(|before| arguments.get(*before) == arguments.get(places[at]));
-        match again {
-            true => drop(places.remove(at)),
-            false => at += 1,
+            .any(|before| words.get(*before) == words.get(places[nth]))
+    };
+    (0..places.len())
+        .filter(|nth| first(*nth))
+        .map(|nth| names[places[nth]])
+        .collect()
+}
+
+/// The keys beside these at which tickets that a request names hold something. They are in the slot of the first one: the
+/// call that drew the ticket named them all.
+fn further_keys(ctx: Ctx, opened: &[Opened], request: Words<'_>) -> Vec<RedisString> {
+    let mut further: Vec<Key> = Vec::new();
+    for one in opened {
+        if let Holds::Limits(held) = one.holds() {
+            further.extend(held.further_keys(request));
         }
     }
-    places
+    further.sort_unstable();
+    further.dedup();
+    let is_new = |key: &&Key| opened.iter().all(|one| one.text() != key.as_bytes());
+    let named = further.iter().filter(is_new);
+    named
+        .map(|key| RedisString::create_from_slice(ctx, key.as_bytes()))
+        .collect()
 }
 
 fn call(ctx: Ctx, names: &[Name]) {
@@ -255,21 +284,16 @@ fn call(ctx: Ctx, names: &[Name]) {
             .for_each(|at| say_key_at(ctx, at));
     }
     let writes = spec.flags.has(Flags::WRITE);
-    let at = places(spec, &arguments);
-    let opened: Vec<Opened> = at
-        .iter()
-        .map(|at| Opened::new(ctx, names[*at], writes))
-        .collect();
-    let place = |(opened, at): (&Opened, &usize)| Place {
-        name: words[*at],
-        holds: opened.holds(),
-    };
-    let mut places: Vec<Place<'_>> = opened.iter().zip(&at).map(place).collect();
     let request = Words {
         of_request: arguments.as_arguments(),
         // A pause lies over the slots of tickets that it does not name.
         all: matches!(spec.name, "RL.PAUSE" | "RL.RESUME"),
     };
+    let open = |name: &Name| Opened::new(ctx, *name, writes);
+    let mut opened: Vec<Opened> = distinct(spec, names, request).iter().map(open).collect();
+    let further = further_keys(ctx, &opened, request);
+    opened.extend(further.iter().map(|name| open(&name.inner)));
+    let mut places: Vec<Place<'_>> = opened.iter().map(Opened::place).collect();
     let protocol = match context_flags(ctx) & raw::REDISMODULE_CTX_FLAGS_RESP3 as c_int {
         0 => Protocol::Resp2,
         _ => Protocol::Resp3,

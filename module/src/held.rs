@@ -72,6 +72,11 @@ fn own_name() -> Key {
     Key::new(b"")
 }
 
+/// A word that may be the number of a ticket.
+fn number(word: &[u8]) -> Option<u64> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
 /// A ticket without its key's name.
 pub fn without_name(ticket: &Ticket) -> Ticket {
     let mut ticket = ticket.clone();
@@ -272,6 +277,21 @@ impl Held {
             }
         }
         put_in
+    }
+
+    /// The further keys of the tickets that a request names: what is given back is given back at all of them.
+    pub fn further_keys(&self, words: Words<'_>) -> Vec<Key> {
+        let Some(records) = &self.records else {
+            return Vec::new();
+        };
+        let numbers = words.of_request.iter().filter_map(number);
+        let parts = numbers
+            .filter_map(|number| records.ticket(number))
+            .flat_map(|ticket| {
+                let further = ticket.parts.into_iter().skip(1);
+                further.map(|part| part.key)
+            });
+        parts.collect()
     }
 
     /// True if that ticket is held as it is.

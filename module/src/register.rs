@@ -62,7 +62,7 @@ pub fn all(ctx: Ctx, hand: &Hand) -> Result<(), String> {
         (1, 1, 1),
     )?;
     if matches!(hand, Hand::Manual) {
-        create(ctx, c"RL.CLOCK", command::clock, c"admin", (0, 0, 0))?;
+        create(ctx, c"rl.clock", command::clock, c"admin", (0, 0, 0))?;
     }
     Ok(())
 }
@@ -81,7 +81,8 @@ fn row(ctx: Ctx, spec: &Spec, run: Run, own_category: bool) -> Result<(), String
     let finds_keys = spec.keys.are_movable().then_some("getkeys-api");
     let words: Vec<&str> = words.chain(finds_keys).collect();
     let text = |text: &str| CString::new(text).unwrap_or_default();
-    let (name, flags) = (text(spec.name), text(&words.join(" ")));
+    // In lower case, as the server's own: errors and COMMAND show it so.
+    let (name, flags) = (text(&spec.lower_name()), text(&words.join(" ")));
     let (first, last, step) = spec.keys.range();
     create(
         ctx,
