@@ -320,6 +320,20 @@ impl Held {
         })
     }
 
+    /// True for a ticket or an answer that it does not have yet.
+    pub fn gets_more_by(&self, change: &Change) -> bool {
+        let records = self.records.as_ref();
+        match change {
+            Change::Ticket(number, Some(_)) => {
+                !records.is_some_and(|known| known.tickets.contains_key(number))
+            }
+            Change::Answer(id, Some(_)) => {
+                !records.is_some_and(|known| known.answers.contains_key(id))
+            }
+            _ => false,
+        }
+    }
+
     /// True if it may get another ticket or answer.
     pub fn has_room(&mut self, now: Timestamp) -> bool {
         let Some(records) = &mut self.records else {

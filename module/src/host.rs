@@ -185,36 +185,27 @@ impl Host {
         self.run(words.of_request, protocol);
         let mut refused = self.refusal();
         let store = &self.engine.shared.store;
-        let mut changes = Vec::with_capacity(places.len());
+        let mut changes: Vec<Vec<Change>> = places.iter().map(|_| Vec::new()).collect();
         if spec.flags.has(Flags::WRITE) && refused.is_none() {
-            for (place, put_in) in places.iter_mut().zip(put_in) {
-                let changed = place.changes(store, put_in, now);
-                let adds = |change: &Change| {
-                    matches!(
-                        change,
-                        Change::Ticket(_, Some(_)) | Change::Answer(_, Some(_))
-                    )
-                };
+            for ((place, put_in), changed) in places.iter_mut().zip(put_in).zip(&mut changes) {
+                *changed = place.changes(store, put_in, now);
                 if let Holds::Limits(held) = &mut place.holds
-                    && changed.iter().any(adds)
+                    && changed.iter().any(|change| held.gets_more_by(change))
                     && !held.has_room(now)
                 {
                     refused = Some(NO_RECORD);
                 }
-                changes.push(changed);
             }
         }
         for place in &*places {
             store.remove(DATABASE, place.name, now);
         }
-        match refused {
-            Some(text) => {
-                self.reply.clear();
-                self.reply.extend_from_slice(text);
-                places.iter().map(|_| Vec::new()).collect()
-            }
-            None => changes,
+        if let Some(text) = refused {
+            self.reply.clear();
+            self.reply.extend_from_slice(text);
+            changes.iter_mut().for_each(Vec::clear);
         }
+        changes
     }
 
     /// What is said in the place of the reply, if the request wants something that only a connection of our own has.
@@ -312,3 +303,7 @@ impl Place<'_> {
         changes
     }
 }
+
+#[cfg(test)]
+#[path = "host_tests.rs"]
+mod tests;

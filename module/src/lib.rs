@@ -1,6 +1,8 @@
 //! Tollgate's commands as a module of Redis or Valkey, for those who need replicas, failover or many nodes.
 //!
-//!     loadmodule libtollgate_module.so [clock manual]
+//!     loadmodule libtollgate_module.so [clock manual | clock SECONDS]
+//!
+//! The argument is for tests: a clock that RL.CLOCK moves, or one that is so many seconds ahead of the system's.
 //!
 //! - [`register`] tells the server of the commands: rows of the stand-alone server's table.
 //! - [`command`] is what the server calls: it opens the keys, has the request served, writes back what has changed.
@@ -36,20 +38,26 @@ type Allocator = std::alloc::System;
 #[cfg(test)]
 const ALLOCATOR: Allocator = std::alloc::System;
 
+/// Whose time commands run at, as the module's arguments say.
+fn hand(words: &[&[u8]]) -> Option<Hand> {
+    match words {
+        [] => Some(Hand::Time(Time::ahead_by(0))),
+        [clock, b"manual"] if clock.eq_ignore_ascii_case(b"clock") => Some(Hand::Manual),
+        [clock, seconds] if clock.eq_ignore_ascii_case(b"clock") => {
+            let seconds = std::str::from_utf8(seconds).ok()?.parse().ok()?;
+            Some(Hand::Time(Time::ahead_by(seconds)))
+        }
+        _ => None,
+    }
+}
+
 fn start(context: &Context, arguments: &[RedisString]) -> Status {
     let words: Vec<&[u8]> = arguments.iter().map(RedisString::as_slice).collect();
-    let word = |at: usize, is: &str| {
-        words
-            .get(at)
-            .is_some_and(|word| word.eq_ignore_ascii_case(is.as_bytes()))
-    };
-    let hand = match words.len() {
-        0 => Hand::Time(Time::new()),
-        2 if word(0, "clock") && word(1, "manual") => Hand::Manual,
-        _ => {
-            logging::log_warning("tollgate: the only argument is `clock manual`, for tests");
-            return Status::Err;
-        }
+    let Some(hand) = hand(&words) else {
+        logging::log_warning(
+            "tollgate: the only argument is `clock`, for tests: `manual`, or seconds",
+        );
+        return Status::Err;
     };
     if let Err(error) = register::all(context.ctx, &hand) {
         logging::log_warning(format!("tollgate: {error}"));

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use tollgate::clock::Clock;
-use tollgate::core::units::Timestamp;
+use tollgate::core::units::{SECOND, Timestamp};
 
 /// A clock that can be put right.
 pub struct Time {
@@ -15,11 +15,11 @@ pub struct Time {
 }
 
 impl Time {
-    /// The system's time.
-    pub fn new() -> Self {
+    /// The system's time, or that of a system whose clock is so many seconds ahead of it.
+    pub fn ahead_by(seconds: i32) -> Self {
         Self {
             system: Clock::system(Timestamp::ZERO),
-            ahead_ns: AtomicI64::new(0),
+            ahead_ns: AtomicI64::new(i64::from(seconds) * SECOND as i64),
         }
     }
 
@@ -52,7 +52,6 @@ impl Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate::core::units::SECOND;
 
     fn at(seconds: u64) -> Timestamp {
         Timestamp::from_ns(seconds * SECOND).unwrap()
@@ -60,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_primary_is_followed_both_ways_and_goes_on_from_there() {
-        let time = Time::new();
+        let time = Time::ahead_by(-7);
         for told in [at(1), at(4_000_000_000), at(2_000)] {
             time.follow(told);
             let now = time.now();
