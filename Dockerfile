@@ -24,6 +24,8 @@ FROM rust:1.95-slim-bookworm AS build
 WORKDIR /build
 COPY Cargo.toml Cargo.lock ./
 COPY src src
+# A member of the workspace, which is not built here.
+COPY module module
 # The caches keep downloaded and compiled crates from one build to the next, and are no part of the image.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \

@@ -16,6 +16,7 @@ ROOT = os.path.dirname(HERE)
 CACHE = os.environ.get("TOLLGATE_BENCH_CACHE") or os.path.expanduser("~/.cache/tollgate-bench")
 TARGET = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 TOLLGATE = os.path.join(TARGET, "release/tollgate")
+MODULE = os.path.join(TARGET, "release/libtollgate_module.so")
 BARE = os.path.join(TARGET, "release/examples/bare")
 READY_S = 30
 
@@ -142,9 +143,10 @@ median = statistics.median
 
 
 def build():
-    """The release binary, and the bare loop."""
+    """The release binary, the bare loop and, where libclang is, the module."""
     line = ["cargo", "build", "--release", "--locked", "--bin", "tollgate", "--example", "bare"]
     subprocess.run(line, cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "--locked", "--package", "tollgate-module"], cwd=ROOT, check=False)
 
 
 def output_of(*words):

@@ -26,7 +26,7 @@ KEYS, CAPACITY, RATE = 1000, 10, 0.02
 # Keys that are never drained, behind the others: what is lost of them is what they hold too little.
 OPEN, OPEN_CAPACITY, OPEN_RATE = 60, 1_000_000, "1/h"
 HERE = pathlib.Path(__file__).resolve().parent
-MODULE, IOREDIS = sys.argv[1:3]
+MODULE, IOREDIS = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 # What is granted so long before the end may not have reached the replica: it is sent at once, but Redis does not wait.
 UNSENT_MS = 100
 PATIENCE = 60

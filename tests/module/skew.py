@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "differential"))
 from resp import Connection  # noqa: E402
 
-MODULE = sys.argv[1]
+MODULE = str(pathlib.Path(sys.argv[1]).resolve())
 PATIENCE = 30
 
 
