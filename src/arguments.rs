@@ -13,6 +13,7 @@ use crate::client::demo::DemoArguments;
 use crate::client::top::arguments::TopArguments;
 use crate::config::file::Entry;
 use crate::config::{Config, Secret};
+use crate::export::ExportArguments;
 
 mod sources;
 
@@ -61,6 +62,8 @@ pub enum Command {
     Demo(DemoArguments),
     /// Put a load on a server, of any command, and tell how fast it answers
     Bench(Box<BenchArguments>),
+    /// Write the keys of a stopped server as commands, for redis-cli to put them into a cluster
+    Export(ExportArguments),
     /// Print the version
     Version,
 }

@@ -417,7 +417,11 @@ fn log_level(value: &str) -> Result<LogLevel, String> {
         .ok_or_else(|| format!("a level is one of {}", LogLevel::NAMES))
 }
 
-fn file_name(value: &str) -> Result<String, String> {
+/// Reads the name of a file in a directory.
+///
+/// # Errors
+/// It is none, for clap.
+pub fn file_name(value: &str) -> Result<String, String> {
     let plain = !value.is_empty() && !value.contains(['/', '\0']) && value != "." && value != "..";
     if plain {
         Ok(value.to_owned())

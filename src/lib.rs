@@ -11,6 +11,7 @@ pub mod config;
 pub mod core;
 pub mod engine;
 pub mod events;
+pub mod export;
 pub mod exposition;
 pub mod glob;
 pub mod hot;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use tollgate::arguments::{self, Command, Parsed};
 use tollgate::client::{bench, cli, demo, ping, top};
 use tollgate::config::LogFormat;
+use tollgate::export;
 use tollgate::memory::Counting;
 use tollgate::server;
 
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Some(Command::Top(arguments)) => top::run(arguments),
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::Bench(arguments)) => bench::run(arguments),
+        Some(Command::Export(arguments)) => export::run(arguments).map(|()| true),
         Some(Command::Version) => {
             say(concat!("tollgate ", env!("CARGO_PKG_VERSION"), "\n"));
             Ok(true)

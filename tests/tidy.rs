@@ -108,7 +108,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "client",
         &["clock", "config", "core", "password", "pem", "protocol"],
     ),
-    ("arguments", &["client", "config", "settings"]),
+    (
+        "export",
+        &["config", "core", "persistence", "plain", "store"],
+    ),
+    ("arguments", &["client", "config", "export", "settings"]),
     ("logging", &["config", "settings"]),
     (
         "server",

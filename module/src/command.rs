@@ -1,6 +1,6 @@
 //! The commands, as the server calls them.
 
-use crate::held::{self, Change, Held};
+use crate::held::Held;
 use crate::host::{Holds, Place, Words};
 use crate::kind::KIND;
 use crate::{reply, state};
@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tollgate::command::spec::{Flags, Spec};
 use tollgate::command::table;
 use tollgate::core::units::Timestamp;
+use tollgate::persistence::change::{self, Change};
 use tollgate::protocol::{OwnedArguments, Protocol};
 use tollgate::store::Key;
 
@@ -209,7 +210,7 @@ impl Opened {
 
     fn tell(&self, changes: &[Change], now: Timestamp) {
         let mut bytes = Vec::new();
-        held::encode(&mut bytes, changes);
+        change::encode(&mut bytes, changes);
         let at = now.as_ns().to_string();
         // SAFETY: the format says what follows: the key, and two texts with their lengths, which outlive the call.
         unsafe {
@@ -333,7 +334,7 @@ fn put_state(ctx: Ctx, names: &[Name]) {
             b"ERR `at` must be an instant in nanoseconds since the epoch",
         );
     };
-    let changes = match held::decode(bytes) {
+    let changes = match change::decode(bytes) {
         Ok(changes) => changes,
         Err(error) => {
             let text =

@@ -7,7 +7,7 @@
 use crate::host::Words;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate::core::units::{Timestamp, Wait};
-use tollgate::persistence::Gone;
+use tollgate::persistence::change::{self, Change, DATABASE, own_name, without_name};
 use tollgate::persistence::codec::{self, Record};
 use tollgate::persistence::input::{DecodeError, Input};
 use tollgate::store::{Answer, Key, Remembered, Store, Ticket, Value};
@@ -16,8 +16,6 @@ use tollgate::store::{Answer, Key, Remembered, Store, Ticket, Value};
 pub const RECORDS_MAX: usize = 100_000;
 /// Tickets and answers among which it is not worth to look for those that have expired.
 const FEW: usize = 64;
-/// The database of all that is encoded here: where a key is, the server knows.
-const DATABASE: u8 = 0;
 
 /// What a key holds.
 #[derive(Clone, Default)]
@@ -47,17 +45,6 @@ struct Kept {
     bytes: Box<[u8]>,
 }
 
-/// One thing that is new, changed or gone (`None`) at a key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Change {
-    /// Its state.
-    State(Option<Value>),
-    /// The ticket of that number.
-    Ticket(u64, Option<Ticket>),
-    /// The answer to that id.
-    Answer(Box<[u8]>, Option<Remembered>),
-}
-
 /// Which tickets and answers were put into a store.
 #[derive(Default)]
 pub struct PutIn {
@@ -67,70 +54,9 @@ pub struct PutIn {
     pub answers: BTreeSet<Box<[u8]>>,
 }
 
-/// A key's own name, as it is encoded.
-fn own_name() -> Key {
-    Key::new(b"")
-}
-
 /// A word that may be the number of a ticket.
 fn number(word: &[u8]) -> Option<u64> {
     std::str::from_utf8(word).ok()?.parse().ok()
-}
-
-/// A ticket without its key's name.
-pub fn without_name(ticket: &Ticket) -> Ticket {
-    let mut ticket = ticket.clone();
-    if let Some(part) = ticket.parts.first_mut() {
-        part.key = own_name();
-    }
-    ticket
-}
-
-/// Appends changes as records.
-pub fn encode(out: &mut Vec<u8>, changes: &[Change]) {
-    for change in changes {
-        match change {
-            Change::State(Some(value)) => codec::encode_key(out, DATABASE, &own_name(), value),
-            Change::State(None) => codec::encode_gone(out, &Gone::Key(DATABASE, own_name())),
-            Change::Ticket(number, Some(ticket)) => {
-                codec::encode_ticket(out, DATABASE, *number, &without_name(ticket));
-            }
-            Change::Ticket(number, None) => codec::encode_gone(out, &Gone::Ticket(*number)),
-            Change::Answer(id, Some(answer)) => {
-                codec::encode_answer(out, DATABASE, &own_name(), id, answer);
-            }
-            Change::Answer(id, None) => {
-                let gone = Gone::Answer(DATABASE, own_name(), id.clone());
-                codec::encode_gone(out, &gone);
-            }
-        }
-    }
-}
-
-/// Reads changes; no bytes panic.
-///
-/// # Errors
-/// They are not records of one key's limits.
-pub fn decode(bytes: &[u8]) -> Result<Vec<Change>, DecodeError> {
-    const NOT_OF_A_KEY: DecodeError = DecodeError::Invalid("a record of something else than a key");
-    let mut input = Input::new(bytes);
-    let mut changes = Vec::new();
-    while !input.is_empty() {
-        changes.push(match codec::decode(&mut input)? {
-            Record::Key {
-                value: Value::Plain(_),
-                ..
-            } => return Err(NOT_OF_A_KEY),
-            Record::Key { value, .. } => Change::State(Some(value)),
-            Record::Ticket { number, ticket, .. } => Change::Ticket(number, Some(ticket)),
-            Record::Answer { id, remembered, .. } => Change::Answer(id, Some(remembered)),
-            Record::Gone(Gone::Key(..)) => Change::State(None),
-            Record::Gone(Gone::Ticket(number)) => Change::Ticket(number, None),
-            Record::Gone(Gone::Answer(_, _, id)) => Change::Answer(id, None),
-            _ => return Err(NOT_OF_A_KEY),
-        });
-    }
-    Ok(changes)
 }
 
 impl Held {
@@ -138,7 +64,7 @@ impl Held {
     pub fn apply(&mut self, changes: &[Change], now: Timestamp) {
         for change in changes {
             let mut bytes = Vec::new();
-            encode(&mut bytes, std::slice::from_ref(change));
+            change::encode(&mut bytes, std::slice::from_ref(change));
             match change {
                 Change::State(state) => {
                     self.state = state.as_ref().map_or_else(Box::default, |_| bytes.into());
@@ -195,10 +121,10 @@ impl Held {
     /// What [`Self::to_bytes`] gave.
     ///
     /// # Errors
-    /// As [`decode`].
+    /// As [`change::decode`].
     pub fn from_bytes(bytes: &[u8], now: Timestamp) -> Result<Self, DecodeError> {
         let mut held = Self::default();
-        held.apply(&decode(bytes)?, now);
+        held.apply(&change::decode(bytes)?, now);
         Ok(held)
     }
 

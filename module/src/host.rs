@@ -5,7 +5,7 @@
 //! differences are the effects that go to the key, to the journal and to replicas. So a command is defined once, and
 //! knows nothing of where it runs.
 
-use crate::held::{self, Change, Held, PutIn};
+use crate::held::{Held, PutIn};
 use crate::time::Time;
 use std::sync::Arc;
 use tollgate::clients::Client;
@@ -15,6 +15,7 @@ use tollgate::command::spec::{Flags, Spec};
 use tollgate::core::units::{MICROSECOND, Timestamp};
 use tollgate::engine::Engine;
 use tollgate::metrics::{Tally, Totals};
+use tollgate::persistence::change::{Change, without_name};
 use tollgate::plain::{Data, Plain, Text};
 use tollgate::protocol::{Arguments, OwnedArguments, Protocol};
 use tollgate::settings::Settings;
@@ -282,7 +283,7 @@ impl Place<'_> {
             if of_key {
                 tickets.remove(&number);
                 if !held.is_ticket(number, &ticket) {
-                    changes.push(Change::Ticket(number, Some(held::without_name(&ticket))));
+                    changes.push(Change::Ticket(number, Some(without_name(&ticket))));
                 }
             }
         }

@@ -1,10 +1,11 @@
 //! Calls on keys that are held here as the server holds them, beside a replica that is told what changes.
 
 use super::*;
-use crate::held::{RECORDS_MAX, decode, encode};
+use crate::held::RECORDS_MAX;
 use std::collections::BTreeMap;
 use tollgate::command::table;
 use tollgate::core::units::SECOND;
+use tollgate::persistence::change::{decode, encode};
 
 struct World {
     host: Host,

@@ -4,6 +4,7 @@
 //! what has changed since:
 //!
 //! - [`codec`] turns one key into bytes and back. Pure, exact, the same bytes for the same state.
+//! - [`change`] is what changes of one key, for another server.
 //! - [`frame`] is the file around it: header, blocks, end, and a checksum over everything.
 //! - [`snapshot`] walks the store into a file and reads one back.
 //! - [`files`] puts a file in the place of another without ever showing half of it.
@@ -14,6 +15,7 @@
 //!
 //! A new kind of state is one more tag in [`codec`]; an older server then says that it cannot read it.
 
+pub mod change;
 pub mod codec;
 mod codec_gone;
 mod codec_leases;

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """A server with the module beside the stand-alone server: the same calls, the same replies to the byte.
 
-    beside.py SERVER PRIMARY REPLICA CALLS SEED...     ports; all clocks are moved by hand
+    beside.py BINARY DIR SERVER PRIMARY REPLICA CALLS SEED...     DIR is the stand-alone server's; ports; all clocks are moved
+                                                                  by hand
 
 Random calls of every command that the module has, in RESP2 and RESP3, plain and inside MULTI. Now and then
-the server with the module is loaded anew from its snapshot or its append-only file, or its replica must hold the same.
+the server with the module is loaded anew from its snapshot or its append-only file, or its replica must hold the same; and what the
+stand-alone server has kept is exported into it, which then goes on with that.
 """
 import pathlib
 import random
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "differential"))
@@ -116,7 +119,7 @@ def numbered(reply, known):
     """A reply with the numbers of tickets and leases in the order in which they came: no two servers give the same."""
     kind, value = reply
     if kind == ":" and value > 10**14:
-        return kind, ("number", known.setdefault(value, len(known)))
+        return kind, ("number", known.setdefault(value, max(known.values(), default=0) + 1))
     if kind in "*~" and value:
         return kind, [numbered(part, known) for part in value]
     if kind == "%":
@@ -169,7 +172,22 @@ def reload(pair, rng):
     return None if answer[0] == "+" else f"not loaded: {answer}"
 
 
-def history(ports, calls, seed):
+def move(pair, binary, folder, source, known):
+    """Exports what the stand-alone server holds into the other, in the place of what that holds."""
+    pair.server.call(b"SAVE")
+    pair.primary.call(b"FLUSHALL")
+    port = str(pair.primary.socket.getpeername()[1])
+    exported = subprocess.run([binary, "export", "--dir", folder], capture_output=True, check=True).stdout
+    said = subprocess.run(["redis-cli", "-p", port], input=exported, capture_output=True, check=True).stdout
+    # Its tickets and leases have the numbers of where they come from.
+    known[1].update(known[0])
+    for held in (source.tickets, source.leases):
+        held[:] = [(key, (pair[0], pair[0])) for key, pair in held]
+    wrong = [reply for reply in said.split(b"\n") if reply not in (b"OK", b"")]
+    return f"exported and refused: {wrong[:3]}" if wrong or len(said.split()) != len(exported.splitlines()) else None
+
+
+def history(binary, folder, ports, calls, seed):
     rng = random.Random(seed)
     pair = Pair(ports, protocol=rng.choice([2, 3]))
     pair.server.call(b"FLUSHALL")
@@ -185,8 +203,13 @@ def history(ports, calls, seed):
             pair.advance(ns)
             continue
         if rng.random() < 0.005:
-            wrong = reload(pair, rng) if reloads else check_replica(pair)
-            told.append("loaded anew" if reloads else "replica compared")
+            if reloads:
+                what, wrong = "loaded anew", reload(pair, rng)
+            elif rng.random() < 0.5:
+                what, wrong = "replica compared", check_replica(pair)
+            else:
+                what, wrong = "exported", move(pair, binary, folder, source, known)
+            told.append(what)
             if wrong:
                 return step, wrong, told
             continue
@@ -206,10 +229,10 @@ def history(ports, calls, seed):
 
 
 def main():
-    ports, calls = tuple(map(int, sys.argv[1:4])), int(sys.argv[4])
+    binary, folder, ports, calls = sys.argv[1], sys.argv[2], tuple(map(int, sys.argv[3:6])), int(sys.argv[6])
     passed = failed = 0
-    for seed in map(int, sys.argv[5:]):
-        step, wrong, told = history(ports, calls, seed)
+    for seed in map(int, sys.argv[7:]):
+        step, wrong, told = history(binary, folder, ports, calls, seed)
         print(f"beside the stand-alone server, seed {seed}: {step} steps" + (f", then\n    {wrong}" if wrong else ""))
         if wrong:
             print("    before that:\n        " + "\n        ".join(told[-15:]))
