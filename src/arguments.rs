@@ -30,6 +30,7 @@ Examples:
   tollgate top                                    what goes on there, live
   tollgate demo                                   some calls to look at
   tollgate bench RL.TAKE __key__ 80 80            how many calls a second, and how long they take
+  tollgate export | redis-cli -c -h node1         what a stopped server has kept, into a cluster
 
 Every flag is also an environment variable (--max-pause is TOLLGATE_MAX_PAUSE) and a line in the file of --config
 (max-pause = \"24h\"). The flag wins over the environment, and that over the file.";

@@ -30,7 +30,7 @@ const CALM_PART: usize = 64;
 /// Bytes that are left free for names and batches on their way to the journal, at some hundred thousand new keys a second,
 /// each of which may make another go. If they take more, since the thread that writes them gets no processor, new keys are
 /// refused until they are written: the bound holds.
-const JOURNAL_BYTES: usize = 8 * 1024 * 1024;
+const JOURNAL_BYTES: usize = 16 * 1024 * 1024;
 /// As much of a small bound is left free for them at most.
 const JOURNAL_PART: usize = 8;
 /// Bytes that a new key takes beside its place and its name, with what the allocator adds: few take more.
