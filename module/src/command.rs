@@ -12,7 +12,7 @@ use tollgate::command::table;
 use tollgate::core::units::Timestamp;
 use tollgate::persistence::change::{self, Change};
 use tollgate::protocol::{OwnedArguments, Protocol};
-use tollgate::store::Key;
+use tollgate::store::{KEY_BYTES_MAX, Key};
 
 type Ctx = *mut raw::RedisModuleCtx;
 type Name = *mut raw::RedisModuleString;
@@ -328,6 +328,9 @@ fn put_state(ctx: Ctx, names: &[Name]) {
         .ok()
         .and_then(|at| at.parse().ok())
         .and_then(Timestamp::from_ns);
+    if words[1].len() > KEY_BYTES_MAX {
+        return reply::error(ctx, b"ERR `key` must be at most 512 bytes long");
+    }
     let Some(at) = at else {
         return reply::error(
             ctx,

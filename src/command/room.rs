@@ -31,7 +31,7 @@ const CALM_PART: usize = 64;
 /// each of which may make another go. If they take more, since the thread that writes them gets no processor, new keys are
 /// refused until they are written: the bound holds.
 const JOURNAL_BYTES: usize = 16 * 1024 * 1024;
-/// As much of a small bound is left free for them at most.
+/// As much of a bound is left free for them at most, and for the gaps that they leave.
 const JOURNAL_PART: usize = 8;
 /// Bytes that a new key takes beside its place and its name, with what the allocator adds: few take more.
 const NEW_KEY_BYTES: usize = 128;
@@ -170,13 +170,17 @@ fn lasting_bytes(shared: &Shared) -> usize {
     memory::used_bytes().saturating_sub(shared.store.touched.passing_bytes())
 }
 
-/// As much of a bound as is filled with what lasts.
+/// As much of a bound as is filled with what lasts. Names that were written leave gaps between those that stay, which new
+/// names fill: so what is left free for names is for gaps too.
 fn calm(shared: &Shared, bound: usize) -> usize {
-    let journaled = match shared.journal.get() {
-        Some(_) => JOURNAL_BYTES.min(bound / JOURNAL_PART),
+    let passing = match shared.journal.get() {
+        Some(_) => {
+            let now = shared.store.touched.passing_bytes() + memory::gap_bytes();
+            now.max(JOURNAL_BYTES).min(bound / JOURNAL_PART)
+        }
         None => 0,
     };
-    bound - journaled.max(bound / CALM_PART)
+    bound - passing.max(bound / CALM_PART)
 }
 
 /// True if what is in use is near the bound, or above it.

@@ -4,7 +4,7 @@
 //! total as soon as it is much. The total alone is so right to within some hundred kilobytes, total and lines
 //! together are exact.
 
-use super::process::file_bytes;
+use super::process::{file_bytes, resident_bytes};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
 
@@ -25,6 +25,8 @@ const STACKS_BYTES: usize = 1024 * 1024;
 
 /// What is resident without having been asked for.
 static OUTSIDE: AtomicUsize = AtomicUsize::new(0);
+/// What is resident and neither in use nor part of the program: pages that are free, and gaps between blocks.
+static GAPS: AtomicUsize = AtomicUsize::new(0);
 /// What was in use when the server started, with what is outside.
 static STARTUP: AtomicUsize = AtomicUsize::new(0);
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -84,10 +86,17 @@ pub fn startup_bytes() -> usize {
 }
 
 /// Looks at what is resident without having been allocated, the program above all, of which more and more is as it is
-/// needed. Several times a second.
+/// needed, and at what is resident in all. Several times a second.
 pub fn look_outside() {
     let file_bytes = file_bytes().unwrap_or(0);
     OUTSIDE.store(file_bytes as usize + STACKS_BYTES, Relaxed);
+    let resident = resident_bytes().unwrap_or(0) as usize;
+    GAPS.store(resident.saturating_sub(used_bytes()), Relaxed);
+}
+
+/// Bytes that were resident and not in use when that was last looked at.
+pub fn gap_bytes() -> usize {
+    GAPS.load(Relaxed)
 }
 
 /// The server starts, and holds no keys yet.

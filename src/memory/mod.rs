@@ -10,7 +10,7 @@ mod process;
 
 pub use allocator::Counting;
 pub use count::{
-    allocated_bytes, look_outside, peak_bytes, started, startup_bytes, used_bytes,
+    allocated_bytes, gap_bytes, look_outside, peak_bytes, started, startup_bytes, used_bytes,
     used_bytes_roughly,
 };
 pub use process::{resident_bytes, resident_bytes_peak, system_bytes, trim};
