@@ -168,7 +168,14 @@ def check_replica(pair):
 
 def reload(pair, rng):
     """What has expired by the clock that stands still goes, so the contents may differ; what is said afterwards must not."""
-    answer = pair.primary.call(*rng.choice([[b"DEBUG", b"RELOAD"], [b"DEBUG", b"LOADAOF"]]))
+    how = rng.choice(["RELOAD", "LOADAOF", "LOADAOF"])
+    if how == "LOADAOF" and rng.random() < 0.5:
+        answer = pair.primary.call(b"BGREWRITEAOF")
+        while b"aof_rewrite_in_progress:1" in (seen := pair.primary.call(b"INFO", b"persistence")[1]) or b"scheduled:1" in seen:
+            pass
+        if answer[0] != "+" or b"aof_last_bgrewrite_status:ok" not in seen:
+            return f"not rewritten: {answer}"
+    answer = pair.primary.call(b"DEBUG", how.encode())
     return None if answer[0] == "+" else f"not loaded: {answer}"
 
 
