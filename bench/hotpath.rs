@@ -3,21 +3,24 @@
 //!
 //!     cargo bench --bench hotpath                           nanoseconds a call, case by case
 //!     cargo bench --bench hotpath -- reserve 64 1000 5000   one case: pipeline, batches, keys
+//!     cargo bench --bench hotpath -- reserve 64 1000 5000 still     the same way each time, for who counts instructions
 //!
 //!     cargo bench --bench hotpath -- counting               what it takes to count calls at their keys
 //!
-//! `bench/instructions` runs it under callgrind, whose counts are the same whatever else the machine does.
+//! `bench/instructions` runs it under callgrind, by a clock that is moved by hand and with a hash that is not drawn: what a
+//! call finds must not depend on how fast the machine is, nor on luck.
 
+use ahash::RandomState;
 use bytes::BytesMut;
 use std::env;
 use std::sync::Arc;
 use tollgate::clock::Clock;
-use tollgate::core::units::{MILLISECOND, SECOND, Timestamp};
+use tollgate::core::units::{MILLISECOND, SECOND, Span, Timestamp};
 use tollgate::engine::Engine;
 use tollgate::hot::ALL_COUNTED;
 use tollgate::session::Session;
 use tollgate::settings::{Initial, Settings};
-use tollgate::store::Sweep;
+use tollgate::store::{Store, Sweep};
 
 /// Keys that are called, unless told otherwise. Nearly all of them are there when the measurement begins.
 const KEYS: usize = 100_000;
@@ -31,6 +34,11 @@ const CASES: [(&str, &str, &[&str]); 6] = [
     ("throttle", "CL.THROTTLE", &["79", "80", "1"]),
     ("policy", "RL.TAKE", &["POLICY", "bench"]),
 ];
+
+/// How long a batch takes where the clock is moved by hand.
+const BATCH_NS: u64 = 32_000;
+/// One call in so many is counted at its key there: as under load.
+const COUNTED_PERIOD: u64 = 64;
 
 /// As in the server.
 const SWEEP_PLACES: usize = 2_000;
@@ -50,9 +58,16 @@ struct Bench {
 }
 
 impl Bench {
-    fn new() -> Self {
-        let clock = Clock::system(Timestamp::ZERO);
-        let engine = Arc::new(Engine::new(clock, Settings::new(Initial::default())));
+    fn new(is_still: bool) -> Self {
+        let settings = Settings::new(Initial::default());
+        let engine = match is_still {
+            false => Engine::new(Clock::system(Timestamp::ZERO), settings),
+            true => {
+                let store = Store::with_hasher(RandomState::with_seeds(1, 2, 3, 4));
+                Engine::with_store(Clock::manual(Timestamp::ZERO), settings, store)
+            }
+        };
+        let engine = Arc::new(engine);
         let now = engine.shared.clock.now();
         let clients = &engine.shared.clients;
         let client = clients.register(String::new(), String::new(), now, Box::new(|| {}));
@@ -101,7 +116,10 @@ impl Bench {
         let began = self.engine.shared.clock.now();
         for (at, batch) in batches.iter().cycle().take(count).enumerate() {
             self.receive(batch);
-            if at % BATCHES_A_SWEEP == 0 {
+            let clock = &self.engine.shared.clock;
+            if clock.is_manual() {
+                clock.advance(Span::from_ns(BATCH_NS).expect("a short span"));
+            } else if at % BATCHES_A_SWEEP == 0 {
                 self.sweep();
             }
         }
@@ -147,7 +165,7 @@ fn counting(pipeline: usize) {
     for (case, keys) in [(2, 1_000), (2, KEYS), (3, KEYS)] {
         let case = CASES[case];
         let made = batches(case, pipeline, keys);
-        let mut bench = Bench::new();
+        let mut bench = Bench::new(false);
         bench.run(&made, made.len());
         for period in [1, 64, 512] {
             let mut ns: [Vec<u64>; 2] = Default::default();
@@ -186,9 +204,10 @@ fn main() {
     let (Some(pipeline), Some(count), Some(keys)) =
         (number(1, 64), number(2, 10_000), number(3, KEYS))
     else {
-        eprintln!("hotpath [case [pipeline [batches [keys]]]]");
+        eprintln!("hotpath [case [pipeline [batches [keys [still]]]]]");
         return;
     };
+    let is_still = words.get(4).is_some_and(|word| word == "still");
     let wanted = words.first().map_or("all", String::as_str);
     if wanted == "counting" {
         return counting(pipeline);
@@ -198,7 +217,10 @@ fn main() {
         .filter(|case| wanted == "all" || case.0 == wanted)
     {
         let made = batches(case, pipeline, keys);
-        let mut bench = Bench::new();
+        let mut bench = Bench::new(is_still);
+        if is_still {
+            bench.count_one_in(COUNTED_PERIOD);
+        }
         bench.run(&made, made.len());
         let ns = bench.run(&made, count) as f64 / (count * pipeline) as f64;
         println!(

@@ -261,19 +261,6 @@ impl Place<'_> {
             None => changes.push(Change::State(None)),
         });
         let records = &store.records;
-        if !records.any() {
-            let gone = put_in
-                .tickets
-                .into_iter()
-                .map(|number| Change::Ticket(number, None));
-            changes.extend(gone);
-            let gone = put_in
-                .answers
-                .into_iter()
-                .map(|id| Change::Answer(id, None));
-            changes.extend(gone);
-            return changes;
-        }
         let (mut tickets, mut answers) = (put_in.tickets, put_in.answers);
         for (_, number, ticket) in records.tickets_after(0, usize::MAX, now) {
             let of_key = ticket

@@ -12,7 +12,6 @@ import collections
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,8 @@ import time
 import redis
 from redis.cluster import ClusterNode, RedisCluster
 
+import servers
+
 KEYS, CAPACITY, RATE = 1000, 10, 0.02
 # Keys that are never drained, behind the others: what is lost of them is what they hold too little.
 OPEN, OPEN_CAPACITY, OPEN_RATE = 60, 1_000_000, "1/h"
@@ -29,37 +30,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULE, IOREDIS = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 # What is granted so long before the end may not have reached the replica: it is sent at once, but Redis does not wait.
 UNSENT_MS = 100
-PATIENCE = 60
-
-
-def free_ports(count):
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 def until(what, ready):
-    """Looks until it is so."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            if ready():
-                return
-        except (redis.exceptions.RedisError, OSError):
-            pass
-        time.sleep(0.05)
-    raise SystemExit(f"not within {PATIENCE} s: {what}")
+    servers.until(what, ready, (redis.exceptions.RedisError, OSError))
 
 
 class Nodes:
     """Six servers."""
 
     def __init__(self, folder):
-        ports = free_ports(12)
+        ports = servers.free_ports(12)
         self.ports, self.processes = ports[:6], {}
         for port, bus in zip(ports[:6], ports[6:]):
             home = pathlib.Path(folder) / str(port)

@@ -7,44 +7,24 @@ Last line: `N passed, M failed`.
 """
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "differential"))
 from resp import Connection  # noqa: E402
+from servers import free_ports, until  # noqa: E402
 
 MODULE = str(pathlib.Path(sys.argv[1]).resolve())
-PATIENCE = 30
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def start(folder, name, ahead, *flags):
-    port, home = free_port(), pathlib.Path(folder) / name
+    port, home = free_ports(1)[0], pathlib.Path(folder) / name
     home.mkdir()
     command = [shutil.which("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(home), "--save", "",
                "--repl-diskless-sync-delay", "0", *flags, "--loadmodule", MODULE, "clock", str(ahead)]
     process = subprocess.Popen(command, stdout=(home / "log").open("w"), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     return port, process
-
-
-def until(what, ready):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            if ready():
-                return
-        except OSError:
-            pass
-        time.sleep(0.02)
-    raise SystemExit(f"not within {PATIENCE} s: {what}")
 
 
 def call(connection, line):

@@ -15,9 +15,12 @@ pub fn tollgate(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the binary to its end: what it printed, its exit code.
+/// Runs the binary to its end: what it printed, its exit code. In a directory of its own, since a server may be running in
+/// this one, as the README has it.
 pub fn run(arguments: &[&str]) -> Output {
+    let directory = tempfile::tempdir().expect("a directory");
     tollgate(arguments)
+        .current_dir(&directory)
         .stdin(Stdio::null())
         .output()
         .expect("the binary runs")
